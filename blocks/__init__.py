@@ -1,0 +1,24 @@
+"""blocks: the Transformer, built on minigrad alone."""
+
+from blocks.attention import MultiHeadAttention
+from blocks.feed_forward import FeedForward, SwiGLU
+from blocks.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm
+from blocks.lesson import lesson_block
+from blocks.transformer import Stack, TransformerBlock
+from minigrad.recording import add_library_folder
+
+add_library_folder(__file__)
+
+__all__ = [
+    "Dropout",
+    "Embedding",
+    "FeedForward",
+    "LayerNorm",
+    "Linear",
+    "MultiHeadAttention",
+    "RMSNorm",
+    "Stack",
+    "SwiGLU",
+    "TransformerBlock",
+    "lesson_block",
+]

@@ -1,0 +1,89 @@
+"""Multi-head self-attention: how tokens exchange information (Vaswani et al. 2017, section 3.2)."""
+
+import numpy as np
+
+from blocks.layers import Dropout, Linear
+from minigrad import Module, softmax, where
+
+
+class MultiHeadAttention(Module):
+    """Each token gathers from the others, weighted by how well its query fits their keys.
+
+    softmax(Q K^T / sqrt(d)) V in each of H heads of width d = d_model / H, then one linear map of all heads together.
+
+    Args:
+        d_model: width of a token.
+        n_heads: H; it must divide d_model.
+        causal: whether a token sees only itself and the tokens before it.
+        bias: whether the four linear maps have a bias.
+        dropout: probability with which an attention weight is dropped while training.
+
+    Attributes:
+        weights: the attention weights of the last forward pass, (..., H, T, T); rows add up to 1.
+    """
+
+    def __init__(self, d_model, n_heads, *, causal=False, bias=True, dropout=0.0, dtype=np.float64, rng=None):
+        if d_model % n_heads:
+            raise ValueError(f"MultiHeadAttention: n_heads must divide d_model, but {d_model} / {n_heads} is not whole")
+        rng = np.random.default_rng(rng)
+        self.n_heads = n_heads
+        self.causal = causal
+        self.query = Linear(d_model, d_model, bias=bias, dtype=dtype, rng=rng)
+        self.key = Linear(d_model, d_model, bias=bias, dtype=dtype, rng=rng)
+        self.value = Linear(d_model, d_model, bias=bias, dtype=dtype, rng=rng)
+        self.output = Linear(d_model, d_model, bias=bias, dtype=dtype, rng=rng)
+        self.dropout = Dropout(dropout, rng=rng)
+        self.weights = None
+
+    def forward(self, x, mask=None):
+        """Attention of the tokens of x among themselves.
+
+        Args:
+            x: (..., T, d_model)
+            mask: booleans that broadcast to (..., T, T), query by key: True where the query may attend to the key.
+                A padding mask of shape (B, T) is meant as mask[:, None, :]. With one axis more than x it is
+                taken as (..., H, T, T), a mask for each head.
+        """
+        query = self.split_heads(self.query(x))  # (..., H, T, d)
+        key = self.split_heads(self.key(x))  # (..., H, T, d)
+        value = self.split_heads(self.value(x))  # (..., H, T, d)
+
+        scores = query @ key.swapaxes(-1, -2) / query.shape[-1] ** 0.5  # (..., H, T, T)
+        allowed = self.allowed(x, mask)
+        if allowed is not None:
+            scores = where(allowed, scores, -np.inf)
+        weights = softmax(scores, axis=-1)  # (..., H, T, T)
+        self.weights = weights.data
+        heads = self.dropout(weights) @ value  # (..., H, T, d)
+        return self.output(self.merge_heads(heads))  # (..., T, d_model)
+
+    def split_heads(self, x):
+        x = x.reshape(*x.shape[:-1], self.n_heads, -1)  # (..., T, H, d)
+        return x.swapaxes(-2, -3)  # (..., H, T, d)
+
+    def merge_heads(self, heads):
+        x = heads.swapaxes(-2, -3)  # (..., T, H, d)
+        return x.reshape(*x.shape[:-2], -1)  # (..., T, d_model)
+
+    def allowed(self, x, mask):
+        """Where a query may attend to a key, as booleans that broadcast to (..., H, T, T); None for everywhere."""
+        n_tokens = x.shape[-2]
+        causal = np.tri(n_tokens, dtype=bool) if self.causal else None
+        if mask is None:
+            return causal
+        mask = np.asarray(mask.data if hasattr(mask, "op") else mask)
+        if mask.dtype != bool:
+            raise TypeError(f"attention: a mask is boolean, True where a query may attend; got dtype {mask.dtype}")
+        full = (*x.shape[:-1], n_tokens)
+        if mask.ndim == x.ndim + 1:
+            full = (*x.shape[:-2], self.n_heads, n_tokens, n_tokens)
+        try:
+            np.broadcast_to(mask, full)
+        except ValueError:
+            raise ValueError(
+                f"attention: a mask of shape {mask.shape} does not broadcast to {full}, query by key; "
+                f"a padding mask of shape (B, T) is passed as mask[:, None, :]"
+            ) from None
+        if 3 <= mask.ndim <= x.ndim:
+            mask = mask[..., None, :, :]  # the same for every head
+        return mask if causal is None else mask & causal

@@ -1,0 +1,44 @@
+"""The feed-forward network: what each token makes of its own numbers, without looking at the others."""
+
+import numpy as np
+
+from blocks.layers import Linear
+from minigrad import Module, gelu, relu, silu, tanh
+
+ACTIVATIONS = {"relu": relu, "gelu": gelu, "silu": silu, "tanh": tanh}
+
+
+class FeedForward(Module):
+    """y = activation(x W_up + b_up) W_down + b_down, for each token alone (Vaswani et al. 2017, eq. 2).
+
+    Args:
+        d_model: width of a token.
+        d_ff: width inside, commonly 4 d_model.
+        activation: "relu", "gelu" (the tanh form), "silu" or "tanh".
+    """
+
+    def __init__(self, d_model, d_ff, activation="relu", *, bias=True, dtype=np.float64, rng=None):
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"FeedForward: activation is one of {', '.join(ACTIVATIONS)}; got {activation!r}")
+        rng = np.random.default_rng(rng)
+        self.activation = ACTIVATIONS[activation]
+        self.up = Linear(d_model, d_ff, bias=bias, dtype=dtype, rng=rng)
+        self.down = Linear(d_ff, d_model, bias=bias, dtype=dtype, rng=rng)
+
+    def forward(self, x):
+        hidden = self.activation(self.up(x))  # (..., T, d_ff)
+        return self.down(hidden)  # (..., T, d_model)
+
+
+class SwiGLU(Module):
+    """y = (silu(x W_gate) * (x W_up)) W_down, for each token alone (Shazeer 2020, eq. 6)."""
+
+    def __init__(self, d_model, d_ff, *, bias=False, dtype=np.float64, rng=None):
+        rng = np.random.default_rng(rng)
+        self.gate = Linear(d_model, d_ff, bias=bias, dtype=dtype, rng=rng)
+        self.up = Linear(d_model, d_ff, bias=bias, dtype=dtype, rng=rng)
+        self.down = Linear(d_ff, d_model, bias=bias, dtype=dtype, rng=rng)
+
+    def forward(self, x):
+        hidden = silu(self.gate(x)) * self.up(x)  # (..., T, d_ff)
+        return self.down(hidden)  # (..., T, d_model)

@@ -1,0 +1,88 @@
+"""The small layers that everything else is built of."""
+
+import numpy as np
+
+from minigrad import Module, Parameter, dropout, embedding, layer_norm, rms_norm
+
+
+class Linear(Module):
+    """y = x W + b.
+
+    Args:
+        d_in, d_out: lengths of the last axis of x and of y.
+        bias: whether there is a b.
+        dtype: of the parameters.
+        rng: a NumPy Generator or a seed, for the initial weights: normal with variance 2 / (d_in + d_out)
+            (Glorot and Bengio 2010, eq. 16).
+
+    Parameters: weight (d_in, d_out), bias (d_out,).
+    """
+
+    def __init__(self, d_in, d_out, *, bias=True, dtype=np.float64, rng=None):
+        rng = np.random.default_rng(rng)
+        deviation = np.sqrt(2 / (d_in + d_out))
+        self.weight = Parameter((deviation * rng.standard_normal((d_in, d_out))).astype(dtype))
+        self.bias = Parameter(np.zeros(d_out, dtype)) if bias else None
+
+    def forward(self, x):
+        if x.shape[-1:] != self.weight.shape[:1]:
+            raise ValueError(
+                f"{self.name or 'Linear'}: x has shape {x.shape}, but its last axis must have length "
+                f"{self.weight.shape[0]}, as the weight is {self.weight.shape}"
+            )
+        y = x @ self.weight  # (..., d_out)
+        return y if self.bias is None else y + self.bias
+
+
+class LayerNorm(Module):
+    """Each token with mean 0 and variance 1, then stretched by `gain` and moved by `bias`; see `minigrad.layer_norm`.
+
+    Parameters: gain (d,), ones at first; bias (d,), zeros at first.
+    """
+
+    def __init__(self, d, *, eps=1e-5, dtype=np.float64):
+        self.eps = eps
+        self.gain = Parameter(np.ones(d, dtype))
+        self.bias = Parameter(np.zeros(d, dtype))
+
+    def forward(self, x):
+        return layer_norm(x, self.gain, self.bias, self.eps)
+
+
+class RMSNorm(Module):
+    """Each token divided by its root mean square, then stretched by `gain`; see `minigrad.rms_norm`.
+
+    Parameters: gain (d,), ones at first.
+    """
+
+    def __init__(self, d, *, eps=1e-5, dtype=np.float64):
+        self.eps = eps
+        self.gain = Parameter(np.ones(d, dtype))
+
+    def forward(self, x):
+        return rms_norm(x, self.gain, self.eps)
+
+
+class Embedding(Module):
+    """One learned row for each token number; see `minigrad.embedding`.
+
+    Parameters: weight (n_tokens, d), normal with deviation 0.02 at first (as in GPT-2).
+    """
+
+    def __init__(self, n_tokens, d, *, dtype=np.float64, rng=None):
+        rng = np.random.default_rng(rng)
+        self.weight = Parameter((0.02 * rng.standard_normal((n_tokens, d))).astype(dtype))
+
+    def forward(self, tokens):
+        return embedding(self.weight, tokens)
+
+
+class Dropout(Module):
+    """Random zeros while training; see `minigrad.dropout`."""
+
+    def __init__(self, p=0.5, *, rng=None):
+        self.p = p
+        self.rng = np.random.default_rng(rng)
+
+    def forward(self, x):
+        return dropout(x, self.p, self.training, self.rng)

@@ -1,0 +1,121 @@
+"""The Transformer block, and a stack of them."""
+
+import numpy as np
+
+from blocks.attention import MultiHeadAttention
+from blocks.feed_forward import FeedForward, SwiGLU
+from blocks.layers import Dropout, LayerNorm
+from blocks.residual import with_residual, without_residual
+from minigrad import Module
+
+
+class TransformerBlock(Module):
+    """Attention, then feed-forward, each with a residual around it and a norm before or after.
+
+    With norm="post" (Vaswani et al. 2017):   h = norm(x + attention(x)),   y = norm(h + feed_forward(h)).
+    With norm="pre" (GPT-2; Xiong et al. 2020):   h = x + attention(norm(x)),   y = h + feed_forward(norm(h)).
+    With norm=None:   h = x + attention(x),   y = h + feed_forward(h).
+
+    Args:
+        d_model: width of a token.
+        n_heads: number of attention heads; it must divide d_model.
+        d_ff: width inside the feed-forward network.
+        norm: "post", "pre" or None.
+        activation: "relu", "gelu", "silu", "tanh", or "swiglu" for a gated feed-forward network.
+        causal: whether a token sees only itself and the tokens before it.
+        bias: whether the linear maps have a bias.
+        dropout: probability, for attention weights and for what each sublayer adds, while training.
+        eps: added to the variance inside the norms.
+        dtype: of all parameters.
+        rng: a NumPy Generator or a seed, for the initial weights and the dropout.
+        name: its scope in diagrams; "block" by default, and `blocks.0` and so on in a stack.
+        residual: with False both residuals are left out, to see what they are for.
+
+    >>> from minigrad import Tensor
+    >>> block = TransformerBlock(d_model=4, n_heads=2, d_ff=8, rng=0)
+    >>> block(Tensor(np.ones((3, 4)))).shape
+    (3, 4)
+    """
+
+    def __init__(
+        self,
+        d_model,
+        n_heads,
+        d_ff,
+        *,
+        norm="post",
+        activation="relu",
+        causal=False,
+        bias=True,
+        dropout=0.0,
+        eps=1e-5,
+        dtype=np.float64,
+        rng=None,
+        name=None,
+        residual=True,
+    ):
+        if norm not in FORWARDS:
+            raise ValueError(f'TransformerBlock: norm is "post", "pre" or None; got {norm!r}')
+        rng = np.random.default_rng(rng)
+        self.name = name or "block"
+        self.norm = norm
+        self.d_model = d_model
+        options = {"bias": bias, "dtype": dtype, "rng": rng}
+        self.attention = MultiHeadAttention(d_model, n_heads, causal=causal, dropout=dropout, **options)
+        self.attention_norm = LayerNorm(d_model, eps=eps, dtype=dtype) if norm else None
+        if activation == "swiglu":
+            self.feed_forward = SwiGLU(d_model, d_ff, **options)
+        else:
+            self.feed_forward = FeedForward(d_model, d_ff, activation, **options)
+        self.feed_forward_norm = LayerNorm(d_model, eps=eps, dtype=dtype) if norm else None
+        self.dropout = Dropout(dropout, rng=rng)
+        self.add = with_residual if residual else without_residual
+
+    def forward(self, x, mask=None):
+        """One block: (..., T, d_model) in, the same shape out. For `mask` see `MultiHeadAttention.forward`."""
+        if x.ndim < 2 or x.shape[-1] != self.d_model:
+            raise ValueError(f"{self.name}: x must be (..., T, {self.d_model}); got shape {x.shape}")
+        return FORWARDS[self.norm](self, x, mask)
+
+    def post_norm(self, x, mask):
+        h = self.attention_norm(self.add(x, self.dropout(self.attention(x, mask)), "attention_residual"))
+        return self.feed_forward_norm(self.add(h, self.dropout(self.feed_forward(h)), "feed_forward_residual"))
+
+    def pre_norm(self, x, mask):
+        h = self.add(x, self.dropout(self.attention(self.attention_norm(x), mask)), "attention_residual")
+        return self.add(h, self.dropout(self.feed_forward(self.feed_forward_norm(h))), "feed_forward_residual")
+
+    def no_norm(self, x, mask):
+        h = self.add(x, self.dropout(self.attention(x, mask)), "attention_residual")
+        return self.add(h, self.dropout(self.feed_forward(h)), "feed_forward_residual")
+
+
+FORWARDS = {"post": TransformerBlock.post_norm, "pre": TransformerBlock.pre_norm, None: TransformerBlock.no_norm}
+
+
+class Stack(Module):
+    """Blocks one after the other; the shape stays the same from end to end.
+
+    Args:
+        n_blocks: how many.
+        d_model, n_heads, d_ff, norm, **options: of each block, see `TransformerBlock`.
+        final_norm: whether a norm follows the last block; by default after pre-norm blocks, whose sum would
+            otherwise leave the stack unnormalized.
+
+    >>> from minigrad import Tensor
+    >>> stack = Stack(2, d_model=4, n_heads=2, d_ff=8, norm="pre", rng=0)
+    >>> stack(Tensor(np.ones((3, 4)))).shape
+    (3, 4)
+    """
+
+    def __init__(self, n_blocks, d_model, n_heads, d_ff, *, norm="post", final_norm=None, rng=None, **options):
+        rng = np.random.default_rng(rng)
+        self.blocks = [TransformerBlock(d_model, n_heads, d_ff, norm=norm, rng=rng, **options) for _ in range(n_blocks)]
+        self.final_norm = None
+        if final_norm or (final_norm is None and norm == "pre"):
+            self.final_norm = LayerNorm(d_model, eps=options.get("eps", 1e-5), dtype=options.get("dtype", np.float64))
+
+    def forward(self, x, mask=None):
+        for block in self.blocks:
+            x = block(x, mask)  # (..., T, d_model)
+        return x if self.final_norm is None else self.final_norm(x)

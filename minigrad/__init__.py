@@ -1,0 +1,78 @@
+"""minigrad: a tensor autograd over NumPy, small enough to read in one sitting."""
+
+from minigrad import operators as operators  # gives Tensor its operators
+from minigrad.gradcheck import gradcheck
+from minigrad.module import Module, Parameter
+from minigrad.op import Op
+from minigrad.ops.activations import gelu, relu, sigmoid, silu, tanh
+from minigrad.ops.arithmetic import add, divide, multiply, negative, power, subtract
+from minigrad.ops.dropout import dropout
+from minigrad.ops.elementary import abs, exp, log, sqrt
+from minigrad.ops.embedding import embedding
+from minigrad.ops.losses import cross_entropy, mse_loss
+from minigrad.ops.normalization import layer_norm, rms_norm
+from minigrad.ops.products import einsum, matmul
+from minigrad.ops.reductions import cumsum, max, mean, min, norm, prod, std, sum, var
+from minigrad.ops.residual import residual_add
+from minigrad.ops.selection import clip, maximum, minimum, where
+from minigrad.ops.shapes import broadcast_to, concatenate, getitem, reshape, stack, swapaxes, transpose
+from minigrad.ops.softmax import log_softmax, logsumexp, softmax
+from minigrad.recording import no_grad, scope
+from minigrad.tensor import Tensor
+
+__all__ = [
+    "Module",
+    "Op",
+    "Parameter",
+    "Tensor",
+    "abs",
+    "add",
+    "broadcast_to",
+    "clip",
+    "concatenate",
+    "cross_entropy",
+    "cumsum",
+    "divide",
+    "dropout",
+    "einsum",
+    "embedding",
+    "exp",
+    "gelu",
+    "getitem",
+    "gradcheck",
+    "layer_norm",
+    "log",
+    "log_softmax",
+    "logsumexp",
+    "matmul",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "mse_loss",
+    "multiply",
+    "negative",
+    "no_grad",
+    "norm",
+    "power",
+    "prod",
+    "relu",
+    "reshape",
+    "residual_add",
+    "rms_norm",
+    "scope",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "sqrt",
+    "stack",
+    "std",
+    "subtract",
+    "sum",
+    "swapaxes",
+    "tanh",
+    "transpose",
+    "var",
+    "where",
+]

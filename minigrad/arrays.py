@@ -1,0 +1,39 @@
+"""Plain arrays: what counts as data, how it is protected, and how broadcasting is undone."""
+
+import numpy as np
+
+
+def as_array(data, dtype=None):
+    """`data` as a read-only array of its own; Python numbers and lists as float64 unless `dtype` says otherwise."""
+    array = np.array(data, dtype=dtype)
+    if array.dtype.kind in "iu" and dtype is None and not isinstance(data, (np.ndarray, np.generic)):
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"a tensor holds real numbers; got {type(data).__name__} that NumPy reads as {array.dtype}")
+    array.setflags(write=False)
+    return array
+
+
+def sum_to_shape(grad, shape):
+    """Undo broadcasting: an element that was read many times gets the sum of all its gradients.
+
+    For y = x + b with x of shape (B, T, d) and b of shape (d,):  dL/db = sum over B and T of dL/dy.
+
+    >>> sum_to_shape(np.ones((5, 2, 3)), (2, 1))
+    array([[15.],
+           [15.]])
+    """
+    added = grad.ndim - len(shape)
+    if added < 0 or any(n not in (1, m) for n, m in zip(shape, grad.shape[added:], strict=True)):
+        raise ValueError(f"it has shape {grad.shape}, but its input has {shape}, which does not broadcast to that")
+    stretched = tuple(added + axis for axis, n in enumerate(shape) if n == 1 and grad.shape[added + axis] != 1)
+    return grad.sum(axis=tuple(range(added)) + stretched, keepdims=True).reshape(shape)
+
+
+def summary(array):
+    """The numbers of an array in a few characters: the value itself, or mean and norm."""
+    if array.size == 1:
+        return f"value={array.item():.6g}"
+    if array.size == 0:
+        return "empty"
+    return f"mean={array.mean():.4g}, norm={np.sqrt(np.square(array, dtype=np.float64).sum()):.4g}"

@@ -1,0 +1,92 @@
+"""Backpropagation: the order of the nodes, and the one loop that walks them.
+
+The chain rule for a tensor y that several ops read:  dL/dy = sum over its readers of what each delivers to y.
+So a node may run its rule only when every reader has delivered, and then the loop below is all there is.
+"""
+
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from minigrad.gradients import delivered, total
+
+if TYPE_CHECKING:
+    from minigrad.op import Op
+    from minigrad.tensor import Tensor
+
+
+class Step(NamedTuple):
+    """One node of the backward pass, shown after its rule has run.
+
+    `grad_output` is final: every reader of `tensor` has contributed. `grad_inputs` is what the node delivered to
+    each of `op.inputs`, in their shapes; None for an input that wants no gradient.
+    """
+
+    tensor: "Tensor"
+    op: "Op"
+    grad_output: np.ndarray
+    grad_inputs: tuple[np.ndarray | None, ...]
+
+    def __repr__(self):
+        norms = ", ".join("-" if g is None else f"{np.linalg.norm(g):.4g}" for g in self.grad_inputs)
+        return f"<step {self.op.path}, |grad_output|={np.linalg.norm(self.grad_output):.4g}, |grad_inputs|=({norms})>"
+
+
+def topological_order(output):
+    """All tensors that `output` was made from, itself first, each behind every op that reads it.
+
+    Ops are numbered as they are made, so an op is younger than the ops that made its inputs: youngest first is such
+    an order, and it reads as the program backwards. A leaf stands right behind the oldest op that reads it.
+
+    >>> from minigrad import Tensor
+    >>> x = Tensor(3.0, requires_grad=True, name="x")
+    >>> y = x * x + x
+    >>> [tensor.name or tensor.op.name for tensor in topological_order(y)]
+    ['add', 'multiply', 'x']
+    """
+    age = {output: inf}
+    unread = [output]
+    while unread:
+        op = unread.pop().op
+        if op is None:
+            continue
+        for x in op.inputs:
+            if x.op is None:
+                age[x] = min(op.number - 0.5, age.get(x, inf))
+            elif x not in age:
+                age[x] = x.op.number
+                unread.append(x)
+    return sorted(age, key=age.__getitem__, reverse=True)
+
+
+def backprop(output, grad_output, retain_grads=True):
+    """Walk from `output` back to the leaves, one op at a time; yield a `Step` after each.
+
+    Leaves add what they get to `grad`, over all passes. With `retain_grads` inner tensors keep `grad` and ops keep
+    `grad_inputs`, both of this pass alone.
+    """
+    order = topological_order(output)
+    for tensor in order:
+        if tensor.op is not None:
+            tensor.grad = tensor.op.grad_inputs = None
+
+    grads = {output: grad_output}
+    for tensor in order:
+        grad_output = grads.pop(tensor, None)
+        if grad_output is None:
+            continue  # a constant, or read only by ops that deliver nothing to it
+        op = tensor.op
+        if op is None:
+            tensor.grad = np.array(grad_output) if tensor.grad is None else np.asarray(tensor.grad + grad_output)
+            continue
+
+        grad_inputs = delivered(op, grad_output, op.backward(grad_output))
+        for x, grad_x in zip(op.inputs, grad_inputs, strict=True):
+            if grad_x is not None:
+                grads[x] = total(grads[x], grad_x) if x in grads else grad_x
+
+        if retain_grads:
+            tensor.grad = np.array(grad_output)
+            op.grad_inputs = grad_inputs
+        yield Step(tensor, op, grad_output, grad_inputs)

@@ -1,0 +1,130 @@
+"""Parameter and Module: tensors that are learned, and the things that are built of them."""
+
+import numpy as np
+
+from minigrad.arrays import as_array
+from minigrad.recording import scope
+from minigrad.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A leaf that is learned. A module finds the parameters among its attributes, and names them."""
+
+    __slots__ = ()
+
+    def __init__(self, data, requires_grad=True, name=None):
+        super().__init__(data, requires_grad, name)
+
+
+class Module:
+    """A piece of a model: parameters, smaller modules, and a `forward` that uses them.
+
+    What is assigned as an attribute is found and named by it: parameters, modules, and lists of modules. Names are
+    joined with dots (`blocks.0.attention.query.weight`), and while a module runs, its name is the scope.
+
+    >>> class Affine(Module):
+    ...     def __init__(self):
+    ...         self.slope = Parameter([2.0])
+    ...         self.offset = Parameter([1.0])
+    ...
+    ...     def forward(self, x):
+    ...         return x * self.slope + self.offset
+    >>> model = Affine()
+    >>> model(Tensor([3.0])).data
+    array([7.])
+    >>> [name for name, parameter in model.named_parameters()]
+    ['slope', 'offset']
+    """
+
+    name: str | None = None  # its name in the module that holds it; None for the outermost
+    training = True
+
+    def forward(self, *inputs):
+        raise NotImplementedError(f"{type(self).__name__} has no forward(self, x, ...) yet")
+
+    def __call__(self, *inputs, **options):
+        if self.name is None:
+            return self.forward(*inputs, **options)
+        with scope(self.name):
+            return self.forward(*inputs, **options)
+
+    def __setattr__(self, attribute, value):
+        object.__setattr__(self, attribute, value)
+        if isinstance(value, (Parameter, Module, list, tuple)):
+            for name, child in self.children():
+                child.name = name
+            for name, parameter in self.named_parameters():
+                parameter.name = name
+
+    def children(self):
+        """The modules directly in this one, with their names, in the order in which they were assigned."""
+        found = []
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                found.append((name, value))
+            elif isinstance(value, (list, tuple)):
+                found += [(f"{name}.{i}", item) for i, item in enumerate(value) if isinstance(item, Module)]
+        return found
+
+    def named_parameters(self):
+        """All parameters with their full names; one that is used in two places comes once, under its first name."""
+        found, seen = [], set()
+        places = [("", self)]
+        while places:
+            prefix, module = places.pop(0)
+            own = [(prefix + name, value) for name, value in vars(module).items() if isinstance(value, Parameter)]
+            for name, parameter in own:
+                if parameter not in seen:
+                    seen.add(parameter)
+                    found.append((name, parameter))
+            places = [(f"{prefix}{name}.", child) for name, child in module.children()] + places
+        return found
+
+    def parameters(self):
+        """All parameters, each once."""
+        return [parameter for _, parameter in self.named_parameters()]
+
+    def state_dict(self):
+        """The values of all parameters by name, as arrays of their own."""
+        return {name: parameter.data.copy() for name, parameter in self.named_parameters()}
+
+    def load_state_dict(self, state):
+        """Take the values of all parameters from `state`, which must have just their names and shapes.
+
+        Nothing is changed if anything does not fit.
+
+        Raises:
+            KeyError: a name too few or too many.
+            ValueError: an array of another shape.
+        """
+        parameters = dict(self.named_parameters())
+        if missing := sorted(parameters.keys() - state.keys()):
+            raise KeyError(f"load_state_dict: these parameters are missing: {', '.join(missing)}")
+        if unknown := sorted(state.keys() - parameters.keys()):
+            raise KeyError(f"load_state_dict: no parameters of these names: {', '.join(unknown)}")
+        for name, parameter in parameters.items():
+            if np.shape(state[name]) != parameter.shape:
+                raise ValueError(f"load_state_dict: {name} has shape {parameter.shape}, got {np.shape(state[name])}")
+        arrays = {name: as_array(state[name], parameter.dtype) for name, parameter in parameters.items()}
+        for name, parameter in parameters.items():
+            parameter.data = arrays[name]
+
+    def zero_grad(self):
+        """Forget the gradients of all parameters."""
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    def train(self, mode=True):
+        """Turn on what belongs to training only, such as dropout; returns the module."""
+        self.training = mode
+        for _, child in self.children():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        """Turn off what belongs to training only; returns the module."""
+        return self.train(False)
+
+    def __repr__(self):
+        count = sum(parameter.size for parameter in self.parameters())
+        return f"<{type(self).__name__} {self.name or ''}: {count:,} parameters>".replace(" :", ":")

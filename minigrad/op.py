@@ -1,0 +1,145 @@
+"""Op: the contract between an operation and the engine."""
+
+import itertools
+import re
+import sys
+
+import numpy as np
+
+from minigrad import recording
+from minigrad.arrays import as_array
+from minigrad.tensor import Tensor
+
+NUMBERS = itertools.count()
+
+
+class Op:
+    """A differentiable operation, and the node that stands for one use of it in the graph.
+
+    An op is a class with two methods on plain arrays. `forward` computes the result, and saves in attributes what
+    `backward` will need; `backward` gets dL/d(result) and returns a tuple with dL/d(input) for each input. Nobody
+    has to think of broadcasting in it: a gradient in the result's shape is summed back to its input's shape.
+    Arguments that have no gradient (an axis, a mask) go to `__init__`. Calling the op runs and records it.
+
+    Attributes:
+        inputs: the tensors that it read.
+        grad_inputs: what the last backward pass delivered to each of them; None before.
+        scope: the names of the boxes around it, outermost first.
+        number: ops are numbered as they are made, so inputs have smaller numbers.
+        filename, lineno: the line of the user's program that made it.
+
+    >>> class Square(Op):
+    ...     '''y = x^2;   dL/dx = dL/dy * 2 x.'''
+    ...
+    ...     def forward(self, x):
+    ...         self.x = x
+    ...         return x * x
+    ...
+    ...     def backward(self, grad_y):
+    ...         return (grad_y * 2 * self.x,)
+    >>> x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> Square()(x).sum().backward()
+    >>> x.grad
+    array([2., 4., 6.])
+    """
+
+    elementwise = False  # True if y[i] depends on x[i] alone
+    behind_where = False  # True once a `where` is known to read the result, see backprop.keep_zeros
+
+    inputs: tuple[Tensor, ...] = ()
+    grad_inputs: tuple[np.ndarray | None, ...] | None = None
+    scope: tuple[str, ...] = ()
+    number: int
+    filename: str
+    lineno: int
+
+    def forward(self, *arrays):
+        """The result as an array, from the inputs' arrays."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward(self, x, ...) yet")
+
+    def backward(self, grad_output):
+        """A tuple with dL/d(input) for each input, from dL/d(result)."""
+        raise NotImplementedError(f"{type(self).__name__} has no backward(self, grad_output) yet")
+
+    def __call__(self, *inputs):
+        """Run `forward` on tensors (arrays and numbers are taken as constants) and record it."""
+        if self.inputs:
+            raise RuntimeError(f"{self.name} was used already, and an op is one node of the graph: make a new one")
+        for x in inputs:
+            if not isinstance(x, Tensor):
+                inputs = as_tensors(inputs)
+                break
+
+        arrays = []
+        wants_grad = False
+        for x in inputs:
+            if type(x.data) is not np.ndarray or x.data.flags.writeable:
+                x.data = as_array(x.data)  # the user put an array there that could still change
+            arrays.append(x.data)
+            wants_grad = wants_grad or x.requires_grad
+
+        try:
+            data = self.forward(*arrays)
+        except (IndexError, TypeError, ValueError) as error:
+            raise self.placed(error, inputs) from error
+        if type(data) is not np.ndarray:
+            data = np.asarray(data)
+        data.setflags(write=False)
+
+        if not wants_grad or not recording.RECORDING.get():
+            return Tensor.from_op(data, None)
+        self.inputs = inputs
+        self.scope = recording.SCOPE.get()
+        self.number = next(NUMBERS)
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename.startswith(recording.LIBRARY_FOLDERS) and frame.f_back is not None:
+            frame = frame.f_back
+        self.filename, self.lineno = frame.f_code.co_filename, frame.f_lineno
+        return Tensor.from_op(data, self)
+
+    @property
+    def name(self):
+        """The op's name as a word: `softmax`, `layer_norm`."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    @property
+    def path(self):
+        """Its scopes and its name: `blocks.0.attention.softmax`."""
+        return ".".join((*self.scope, self.name))
+
+    @property
+    def location(self):
+        """The user's line that made it, as `file:line`."""
+        return f"{self.filename}:{self.lineno}" if hasattr(self, "filename") else "an unknown line"
+
+    def __repr__(self):
+        shapes = ", ".join(str(x.shape) for x in self.inputs)
+        return f"<op {self.path}({shapes})>"
+
+    def placed(self, error, inputs):
+        """`error` again, with the op and what it was given in front of the message."""
+        given = ", ".join(f"{x.dtype}{list(x.shape)}" for x in inputs)
+        kind = next(
+            kind for kind in (np.exceptions.AxisError, IndexError, TypeError, ValueError) if isinstance(error, kind)
+        )
+        return kind(f"{self.name}({given}): {error}")
+
+
+def as_tensors(values):
+    """Tensors as they are, arrays as constants, and numbers and lists as constants in the dtype of the tensors.
+
+    So `x32 * 2.0` stays float32, where a float64 constant would promote it.
+    """
+    dtypes = [value.dtype for value in values if isinstance(value, Tensor)]
+    floats = [dtype for dtype in dtypes if dtype.kind == "f"]
+    tensors = []
+    for value in values:
+        if isinstance(value, Tensor):
+            tensors.append(value)
+        elif isinstance(value, np.ndarray):
+            tensors.append(Tensor(value))
+        elif floats:
+            tensors.append(Tensor.from_op(as_array(value, np.result_type(*floats)), None))
+        else:
+            tensors.append(Tensor(np.asarray(value) if dtypes else value))
+    return tuple(tensors)

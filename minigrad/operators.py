@@ -1,0 +1,62 @@
+"""The table of what can be written on a Tensor: each operator and method, and the function that it calls."""
+
+from minigrad import protocols
+from minigrad.ops import (
+    activations,
+    arithmetic,
+    comparisons,
+    elementary,
+    normalization,
+    products,
+    reductions,
+    selection,
+    shapes,
+)
+from minigrad.ops import softmax as softmaxes
+from minigrad.tensor import Tensor
+
+
+class Operators:
+    """What Tensor gets below. Type checkers and editors see it as Tensor's base class."""
+
+    __add__, __radd__ = arithmetic.add, arithmetic.reflected_add
+    __sub__, __rsub__ = arithmetic.subtract, arithmetic.reflected_subtract
+    __mul__, __rmul__ = arithmetic.multiply, arithmetic.reflected_multiply
+    __truediv__, __rtruediv__ = arithmetic.divide, arithmetic.reflected_divide
+    __pow__, __rpow__ = arithmetic.power, arithmetic.reflected_power
+    __matmul__, __rmatmul__ = products.matmul, products.reflected_matmul
+    __neg__, __abs__ = arithmetic.negative, elementary.abs
+    __getitem__, __setitem__ = shapes.getitem, protocols.refuse_writing
+    __len__, __iter__, __bool__ = protocols.length, protocols.iterate, protocols.truth
+    __float__, __int__, __index__ = protocols.as_float, protocols.as_int, protocols.as_index
+    __array__ = protocols.as_numpy
+
+    __lt__, __le__, __gt__, __ge__ = (
+        comparisons.less,
+        comparisons.less_equal,
+        comparisons.greater,
+        comparisons.greater_equal,
+    )
+    __eq__, __ne__ = comparisons.equal, comparisons.not_equal
+
+    exp, log, sqrt, abs = elementary.exp, elementary.log, elementary.sqrt, elementary.abs
+    relu, sigmoid, tanh = activations.relu, activations.sigmoid, activations.tanh
+    gelu, silu = activations.gelu, activations.silu
+    where, clip = selection.tensor_where, selection.clip
+    maximum, minimum = selection.maximum, selection.minimum
+
+    sum, mean, prod = reductions.sum, reductions.mean, reductions.prod
+    max, min = reductions.max, reductions.min
+    var, std, norm = reductions.var, reductions.std, reductions.norm
+    cumsum = reductions.cumsum
+    softmax, log_softmax, logsumexp = softmaxes.softmax, softmaxes.log_softmax, softmaxes.logsumexp
+    layer_norm, rms_norm = normalization.layer_norm, normalization.rms_norm
+
+    matmul = products.matmul
+    reshape, swapaxes, broadcast_to = shapes.reshape, shapes.swapaxes, shapes.broadcast_to
+    transpose, T = shapes.transpose, property(shapes.transpose)
+
+
+for name, function in vars(Operators).items():
+    if callable(function) or isinstance(function, property):
+        setattr(Tensor, name, function)

@@ -1,0 +1,171 @@
+"""Arithmetic of two arrays, element by element, with NumPy's broadcasting."""
+
+import numpy as np
+
+from minigrad.op import Op
+
+
+class Add(Op):
+    """z = x + y;   dL/dx = dL/dz,   dL/dy = dL/dz."""
+
+    elementwise = True
+
+    def forward(self, x, y):
+        return x + y
+
+    def backward(self, grad_z):
+        return grad_z, grad_z
+
+
+class Subtract(Op):
+    """z = x - y;   dL/dx = dL/dz,   dL/dy = -dL/dz."""
+
+    elementwise = True
+
+    def forward(self, x, y):
+        return x - y
+
+    def backward(self, grad_z):
+        return grad_z, -grad_z
+
+
+class Multiply(Op):
+    """z = x y;   dL/dx = dL/dz * y,   dL/dy = dL/dz * x."""
+
+    elementwise = True
+
+    def forward(self, x, y):
+        self.x, self.y = x, y
+        return x * y
+
+    def backward(self, grad_z):
+        grad_x = grad_z * self.y if self.inputs[0].requires_grad else None
+        grad_y = grad_z * self.x if self.inputs[1].requires_grad else None
+        return grad_x, grad_y
+
+
+class Divide(Op):
+    """z = x / y;   dL/dx = dL/dz / y,   dL/dy = -dL/dz * z / y."""
+
+    elementwise = True
+
+    def forward(self, x, y):
+        self.y = y
+        self.z = x / y
+        return self.z
+
+    def backward(self, grad_z):
+        grad_x = grad_z / self.y
+        grad_y = -grad_x * self.z if self.inputs[1].requires_grad else None
+        return grad_x, grad_y
+
+
+class Negative(Op):
+    """y = -x;   dL/dx = -dL/dy."""
+
+    elementwise = True
+
+    def forward(self, x):
+        return -x
+
+    def backward(self, grad_y):
+        return (-grad_y,)
+
+
+class Power(Op):
+    """z = x^p;   dL/dx = dL/dz * p x^(p-1),   dL/dp = dL/dz * z ln x.
+
+    Constants have slope 0, so dL/dx = 0 where p = 0 (at x = 0 too), and dL/dp = 0 where x = 0 and p > 0.
+    """
+
+    elementwise = True
+
+    def forward(self, x, p):
+        self.x, self.p = x, p
+        self.z = x**p
+        return self.z
+
+    def backward(self, grad_z):
+        x, p = self.x, self.p
+        grad_x = grad_p = None
+        if self.inputs[0].requires_grad:
+            lowered = np.where(p == 0, 1, p - 1)  # keeps 0 * 0^-1 = NaN out of the slope of a constant
+            grad_x = grad_z * (p * x**lowered)
+        if self.inputs[1].requires_grad:
+            flat = (x == 0) & (p > 0)
+            grad_p = grad_z * (self.z * np.log(np.where(flat, 1, x)))
+        return grad_x, grad_p
+
+
+def add(x, y):
+    """x + y, with broadcasting; also ``x + y``.
+
+    >>> add(Tensor([1.0, 2.0]), 10).data
+    array([11., 12.])
+    """
+    return Add()(x, y)
+
+
+def subtract(x, y):
+    """x - y, with broadcasting; also ``x - y``.
+
+    >>> subtract(Tensor([1.0, 2.0]), 10).data
+    array([-9., -8.])
+    """
+    return Subtract()(x, y)
+
+
+def multiply(x, y):
+    """x y element by element, with broadcasting; also ``x * y``.
+
+    >>> multiply(Tensor([1.0, 2.0]), [3.0, 4.0]).data
+    array([3., 8.])
+    """
+    return Multiply()(x, y)
+
+
+def divide(x, y):
+    """x / y, with broadcasting; also ``x / y``. By zero it is inf or NaN, as in NumPy.
+
+    >>> divide(6, Tensor([2.0, 3.0])).data
+    array([3., 2.])
+    """
+    return Divide()(x, y)
+
+
+def negative(x):
+    """-x; also ``-x``.
+
+    >>> negative(Tensor([1.0, -2.0])).data
+    array([-1.,  2.])
+    """
+    return Negative()(x)
+
+
+def power(x, p):
+    """x to the power p, with broadcasting; also ``x ** p``. A negative x takes whole p only, otherwise NaN.
+
+    >>> power(Tensor([-2.0, 3.0]), 3).data
+    array([-8., 27.])
+    """
+    return Power()(x, p)
+
+
+def reflected_add(y, x):
+    return add(x, y)
+
+
+def reflected_subtract(y, x):
+    return subtract(x, y)
+
+
+def reflected_multiply(y, x):
+    return multiply(x, y)
+
+
+def reflected_divide(y, x):
+    return divide(x, y)
+
+
+def reflected_power(p, x):
+    return power(x, p)

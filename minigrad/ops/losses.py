@@ -1,0 +1,72 @@
+"""Losses: one number that says how wrong a prediction is."""
+
+import numpy as np
+
+from minigrad.op import Op
+from minigrad.ops.softmax import softmax_and_logsumexp
+from minigrad.tensor import Tensor
+
+
+class CrossEntropy(Op):
+    """L = mean over the N rows of  ln sum e^z - z[target];   dL/dz = (softmax(z) - onehot(target)) / N."""
+
+    def __init__(self, targets):
+        self.targets = targets
+
+    def forward(self, z):
+        self.p, log_total = softmax_and_logsumexp(z, -1)
+        return (log_total - np.take_along_axis(z, self.targets[..., None], -1)).mean()
+
+    def backward(self, grad_loss):
+        onehot = np.zeros_like(self.p)
+        np.put_along_axis(onehot, self.targets[..., None], 1, -1)
+        return (grad_loss * (self.p - onehot) / self.targets.size,)
+
+
+class MseLoss(Op):
+    """L = mean (y - t)^2 over N elements;   dL/dy = 2 (y - t) / N,   dL/dt = -dL/dy."""
+
+    def forward(self, y, t):
+        self.error = y - t
+        return np.square(self.error).mean()
+
+    def backward(self, grad_loss):
+        grad_y = grad_loss * 2 * self.error / self.error.size
+        return grad_y, -grad_y
+
+
+def cross_entropy(logits, targets):
+    """The mean of -ln p(target), where p = softmax(logits) along the last axis.
+
+    Args:
+        logits: (..., C), any real numbers.
+        targets: (...), integers: the index of the right class in each row.
+
+    Raises:
+        TypeError: targets that are not integers.
+        ValueError: targets of another shape than the rows.
+        IndexError: a target that is not in 0 .. C-1.
+
+    >>> cross_entropy(Tensor([[0.0, 0.0], [1000.0, 0.0]]), [0, 1]).item()
+    500.34657...
+    """
+    targets = np.array(targets.data if isinstance(targets, Tensor) else targets)
+    shape = np.shape(logits.data if isinstance(logits, Tensor) else logits)
+    if targets.dtype.kind not in "iu":
+        raise TypeError(f"cross_entropy: targets are class numbers, so integers; got dtype {targets.dtype}")
+    if targets.shape != shape[:-1] or not shape:
+        raise ValueError(
+            f"cross_entropy: logits {shape} need targets {shape[:-1]}; got targets of shape {targets.shape}"
+        )
+    if targets.size and not (targets.min() >= 0 and targets.max() < shape[-1]):
+        raise IndexError(f"cross_entropy: targets go from 0 to {shape[-1] - 1}; got {targets.min()} to {targets.max()}")
+    return CrossEntropy(targets)(logits)
+
+
+def mse_loss(y, target):
+    """The mean of the squared differences, with broadcasting.
+
+    >>> mse_loss(Tensor([1.0, 2.0]), [1.0, 4.0]).item()
+    2.0
+    """
+    return MseLoss()(y, target)

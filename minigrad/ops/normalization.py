@@ -1,0 +1,80 @@
+"""Normalization of the last axis, as a Transformer does it to each token."""
+
+import numpy as np
+
+from minigrad.op import Op
+
+
+class LayerNorm(Op):
+    """y = gain * n + bias  with  n = (x - mean) / s,  s = sqrt(var + eps), over the last axis of length d.
+
+    With g = dL/dy * gain:   dL/dx = (g - mean(g) - n * mean(g * n)) / s,
+    dL/dgain = dL/dy * n  and  dL/dbias = dL/dy,  both summed over all tokens.   (Ba, Kiros, Hinton 2016, eq. 3)
+    """
+
+    def __init__(self, eps=1e-5):
+        self.eps = eps
+
+    def forward(self, x, gain, bias):
+        self.gain = gain
+        centered = x - x.mean(axis=-1, keepdims=True)
+        self.s = np.sqrt(np.square(centered).mean(axis=-1, keepdims=True) + self.eps)
+        self.n = centered / self.s
+        return self.n * gain + bias
+
+    def backward(self, grad_y):
+        g = grad_y * self.gain
+        g_along_n = (g * self.n).mean(axis=-1, keepdims=True)
+        grad_x = (g - g.mean(axis=-1, keepdims=True) - self.n * g_along_n) / self.s
+        return grad_x, grad_y * self.n, grad_y
+
+
+class RmsNorm(Op):
+    """y = gain * n  with  n = x / s,  s = sqrt(mean(x^2) + eps), over the last axis of length d.
+
+    With g = dL/dy * gain:   dL/dx = (g - n * mean(g * n)) / s,
+    dL/dgain = dL/dy * n, summed over all tokens.   (Zhang and Sennrich 2019, eq. 4)
+    """
+
+    def __init__(self, eps=1e-5):
+        self.eps = eps
+
+    def forward(self, x, gain):
+        self.gain = gain
+        self.s = np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + self.eps)
+        self.n = x / self.s
+        return self.n * gain
+
+    def backward(self, grad_y):
+        g = grad_y * self.gain
+        grad_x = (g - self.n * (g * self.n).mean(axis=-1, keepdims=True)) / self.s
+        return grad_x, grad_y * self.n
+
+
+def layer_norm(x, gain=1.0, bias=0.0, eps=1e-5):
+    """Each token with mean 0 and variance 1, then stretched by `gain` and moved by `bias`.
+
+    The variance is the biased one (divided by d), and eps stands inside the root, so that a constant row
+    gives zeros and a finite gradient.
+
+    Args:
+        x: (..., d)
+        gain, bias: (d,), or numbers.
+
+    >>> layer_norm(Tensor([[1.0, 2.0, 3.0]])).data.round(4)
+    array([[-1.2247,  0.    ,  1.2247]])
+    """
+    return LayerNorm(eps)(x, gain, bias)
+
+
+def rms_norm(x, gain=1.0, eps=1e-5):
+    """Each token divided by its root mean square, then stretched by `gain`; the mean is left in.
+
+    Args:
+        x: (..., d)
+        gain: (d,), or a number.
+
+    >>> rms_norm(Tensor([[3.0, 4.0]])).data.round(4)
+    array([[0.8485, 1.1314]])
+    """
+    return RmsNorm(eps)(x, gain)

@@ -1,0 +1,252 @@
+"""Reductions over one axis, several (a tuple) or all of them (None), and the running sum.
+
+In every rule below dL/dy is first given back the axes that were reduced, so that it broadcasts against x.
+"""
+
+import math
+
+import numpy as np
+
+from minigrad.op import Op
+
+
+class Reduction(Op):
+    """What all reductions share: `axis`, `keepdims`, and the way back to x's shape."""
+
+    def __init__(self, axis=None, keepdims=False):
+        self.axis, self.keepdims = axis, keepdims
+
+    def unreduced(self, grad_y, x):
+        """dL/dy with the reduced axes of x as axes of length 1."""
+        if self.keepdims:
+            return grad_y
+        if self.axis is None:
+            return np.reshape(grad_y, (1,) * x.ndim)
+        return np.expand_dims(grad_y, self.axis)
+
+    def count(self, x):
+        """How many elements of x went into one element of the result."""
+        if self.axis is None:
+            return x.size
+        axes = np.lib.array_utils.normalize_axis_tuple(self.axis, x.ndim)
+        return math.prod(x.shape[axis] for axis in axes)
+
+
+class Sum(Reduction):
+    """y = sum x;   dL/dx = dL/dy for every element that was summed."""
+
+    def forward(self, x):
+        self.x = x
+        return x.sum(axis=self.axis, keepdims=self.keepdims)
+
+    def backward(self, grad_y):
+        return (np.broadcast_to(self.unreduced(grad_y, self.x), self.x.shape),)
+
+
+class Mean(Reduction):
+    """y = sum x / n;   dL/dx = dL/dy / n."""
+
+    def forward(self, x):
+        self.x = x
+        self.n = self.count(x) or 1  # the mean of nothing is NaN, and nothing gets its gradient
+        return x.mean(axis=self.axis, keepdims=self.keepdims)
+
+    def backward(self, grad_y):
+        return (np.broadcast_to(self.unreduced(grad_y, self.x) / self.n, self.x.shape),)
+
+
+class Max(Reduction):
+    """y = max x;   dL/dx = dL/dy shared equally among the elements that are the maximum, else 0."""
+
+    def forward(self, x):
+        y = x.max(axis=self.axis, keepdims=True)
+        self.is_extreme = x == y
+        return x.max(axis=self.axis, keepdims=self.keepdims)
+
+    def backward(self, grad_y):
+        ties = self.is_extreme.sum(axis=self.axis, keepdims=True)
+        return (self.unreduced(grad_y, self.is_extreme) * self.is_extreme / ties,)
+
+
+class Min(Reduction):
+    """y = min x;   dL/dx = dL/dy shared equally among the elements that are the minimum, else 0."""
+
+    def forward(self, x):
+        y = x.min(axis=self.axis, keepdims=True)
+        self.is_extreme = x == y
+        return x.min(axis=self.axis, keepdims=self.keepdims)
+
+    def backward(self, grad_y):
+        ties = self.is_extreme.sum(axis=self.axis, keepdims=True)
+        return (self.unreduced(grad_y, self.is_extreme) * self.is_extreme / ties,)
+
+
+class Var(Reduction):
+    """y = sum (x - mean)^2 / (n - ddof);   dL/dx = dL/dy * 2 (x - mean) / (n - ddof)."""
+
+    def __init__(self, axis=None, keepdims=False, ddof=0):
+        super().__init__(axis, keepdims)
+        self.ddof = ddof
+
+    def forward(self, x):
+        self.degrees = self.count(x) - self.ddof
+        self.centered = x - x.mean(axis=self.axis, keepdims=True)
+        return x.var(axis=self.axis, keepdims=self.keepdims, ddof=self.ddof)
+
+    def backward(self, grad_y):
+        return (self.unreduced(grad_y, self.centered) * 2 * self.centered / self.degrees,)
+
+
+class Std(Var):
+    """y = sqrt(variance);   dL/dx = dL/dy * (x - mean) / ((n - ddof) y), and 0 where y = 0."""
+
+    def forward(self, x):
+        self.y = np.sqrt(super().forward(x))
+        return self.y
+
+    def backward(self, grad_y):
+        grad_variance = np.divide(grad_y, 2 * self.y, out=np.zeros_like(self.y), where=self.y != 0)
+        return super().backward(grad_variance)
+
+
+class Prod(Reduction):
+    """y = product of x;   dL/dx_i = dL/dy * product of the other x_j.
+
+    The others are multiplied from the left and from the right, not divided out of y, so that a zero does no harm.
+    """
+
+    def forward(self, x):
+        self.x = x
+        return x.prod(axis=self.axis, keepdims=self.keepdims)
+
+    def backward(self, grad_y):
+        x = self.x
+        axes = np.lib.array_utils.normalize_axis_tuple(range(x.ndim) if self.axis is None else self.axis, x.ndim)
+        last = tuple(range(-len(axes), 0))
+        moved = np.moveaxis(x, axes, last)
+        rows = moved.reshape(*moved.shape[: x.ndim - len(axes)], -1)  # (..., n)
+        before = exclusive_products(rows)
+        after = exclusive_products(rows[..., ::-1])[..., ::-1]
+        others = np.moveaxis((before * after).reshape(moved.shape), last, axes)
+        return (self.unreduced(grad_y, x) * others,)
+
+
+class Cumsum(Op):
+    """y_i = x_1 + ... + x_i;   dL/dx_i = dL/dy_i + ... + dL/dy_n, the running sum from the other end."""
+
+    def __init__(self, axis=None):
+        self.axis = axis
+
+    def forward(self, x):
+        self.shape = x.shape
+        return np.cumsum(x, axis=self.axis)
+
+    def backward(self, grad_y):
+        axis = 0 if self.axis is None else self.axis
+        from_the_end = np.flip(np.cumsum(np.flip(grad_y, axis), axis=axis), axis)
+        return (from_the_end.reshape(self.shape),)
+
+
+class Norm(Reduction):
+    """y = sqrt(sum x^2);   dL/dx = dL/dy * x / y, and 0 at the origin.
+
+    The largest |x| is taken out before squaring, so that 1e300 does not overflow.
+    """
+
+    def forward(self, x):
+        largest = np.abs(x).max(axis=self.axis, keepdims=True, initial=0)
+        scale = np.where((largest == 0) | np.isinf(largest), 1, largest)
+        y = scale * np.sqrt(np.square(x / scale).sum(axis=self.axis, keepdims=True))
+        self.direction = np.divide(x, y, out=np.zeros(x.shape, y.dtype), where=y != 0)
+        return y if self.keepdims else y.squeeze(axis=self.axis)
+
+    def backward(self, grad_y):
+        return (self.unreduced(grad_y, self.direction) * self.direction,)
+
+
+def exclusive_products(rows):
+    """For each element of the last axis the product of all elements before it; 1 for the first."""
+    before = np.ones_like(rows)
+    np.cumprod(rows[..., :-1], axis=-1, out=before[..., 1:])
+    return before
+
+
+def sum(x, axis=None, keepdims=False):
+    """The sum over `axis`: an int, a tuple of ints, or None for all.
+
+    >>> sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).data
+    array([4., 6.])
+    """
+    return Sum(axis, keepdims)(x)
+
+
+def mean(x, axis=None, keepdims=False):
+    """The mean over `axis`: an int, a tuple of ints, or None for all. NaN if there is nothing to average.
+
+    >>> mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=-1).data
+    array([1.5, 3.5])
+    """
+    return Mean(axis, keepdims)(x)
+
+
+def max(x, axis=None, keepdims=False):
+    """The largest element over `axis`. Elements that tie for it share the gradient equally.
+
+    >>> max(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).data
+    array([2., 4.])
+    """
+    return Max(axis, keepdims)(x)
+
+
+def min(x, axis=None, keepdims=False):
+    """The smallest element over `axis`. Elements that tie for it share the gradient equally.
+
+    >>> min(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).data
+    array([1., 3.])
+    """
+    return Min(axis, keepdims)(x)
+
+
+def var(x, axis=None, keepdims=False, ddof=0):
+    """The variance over `axis`, divided by n - ddof: the biased one unless ddof is 1, as in NumPy.
+
+    >>> var(Tensor([1.0, 2.0, 3.0, 4.0])).item()
+    1.25
+    """
+    return Var(axis, keepdims, ddof)(x)
+
+
+def std(x, axis=None, keepdims=False, ddof=0):
+    """The standard deviation over `axis`, see `var`. The slope of a constant is 0.
+
+    >>> std(Tensor([1.0, 3.0])).item()
+    1.0
+    """
+    return Std(axis, keepdims, ddof)(x)
+
+
+def prod(x, axis=None, keepdims=False):
+    """The product over `axis`.
+
+    >>> prod(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).data
+    array([3., 8.])
+    """
+    return Prod(axis, keepdims)(x)
+
+
+def cumsum(x, axis=None):
+    """The running sum along `axis`; None runs through the flattened array.
+
+    >>> cumsum(Tensor([1.0, 2.0, 3.0])).data
+    array([1., 3., 6.])
+    """
+    return Cumsum(axis)(x)
+
+
+def norm(x, axis=None, keepdims=False):
+    """The Euclidean norm over `axis`; over all axes if None. Its slope at the origin is 0.
+
+    >>> norm(Tensor([3.0, 4.0])).item()
+    5.0
+    """
+    return Norm(axis, keepdims)(x)

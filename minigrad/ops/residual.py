@@ -1,0 +1,37 @@
+"""The residual addition: an addition that knows which of its inputs is the skip."""
+
+from minigrad.ops.arithmetic import Add
+
+
+class ResidualAdd(Add):
+    """y = skip + branch;   dL/dskip = dL/dy,   dL/dbranch = dL/dy.
+
+    It computes what Add computes. Its own class, and its label, are there for whoever reads the graph: diagrams draw
+    `inputs[SKIP]` bold, and the tools for gradient paths tell skip and branch apart.   (He et al. 2016, eq. 1)
+    """
+
+    SKIP, BRANCH = 0, 1
+
+    def __init__(self, label=None):
+        self.label = label
+
+    @property
+    def path(self):
+        """Its scopes and its label: `blocks.0.attention`."""
+        return ".".join((*self.scope, self.label or self.name))
+
+
+def residual_add(skip, branch, label=None):
+    """skip + branch, marked as a residual in the graph.
+
+    Args:
+        skip: the input of a sublayer.
+        branch: what the sublayer made of it, of the same shape.
+        label: what the residual is called, such as the name of its sublayer.
+
+    >>> x = Tensor([1.0, 2.0], requires_grad=True)
+    >>> y = residual_add(x, x.tanh(), "squash")
+    >>> y.op
+    <op squash((2,), (2,))>
+    """
+    return ResidualAdd(label)(skip, branch)

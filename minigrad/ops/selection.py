@@ -1,0 +1,123 @@
+"""Choosing between values. A gradient goes to the value that was taken; ties share it equally."""
+
+import numpy as np
+
+from minigrad.op import Op
+from minigrad.tensor import Tensor
+
+
+class Where(Op):
+    """z = x where the condition holds, else y;   dL/dx = dL/dz there, else 0;   dL/dy the other way round.
+
+    The side that was not taken receives exactly 0, and passes 0 on even where its slope is inf or NaN.
+    """
+
+    behind_where = True
+    elementwise = True
+
+    def __init__(self, condition):
+        self.condition = condition
+
+    def forward(self, x, y):
+        return np.where(self.condition, x, y)
+
+    def backward(self, grad_z):
+        return np.where(self.condition, grad_z, 0), np.where(self.condition, 0, grad_z)
+
+
+class Maximum(Op):
+    """z = max(x, y);   dL/dx = dL/dz where x > y, half of it where x = y, else 0;   dL/dy likewise."""
+
+    elementwise = True
+
+    def forward(self, x, y):
+        self.share_x = share(x, y)
+        return np.maximum(x, y)
+
+    def backward(self, grad_z):
+        return grad_z * self.share_x, grad_z * (1 - self.share_x)
+
+
+class Minimum(Op):
+    """z = min(x, y);   dL/dx = dL/dz where x < y, half of it where x = y, else 0;   dL/dy likewise."""
+
+    elementwise = True
+
+    def forward(self, x, y):
+        self.share_x = share(y, x)
+        return np.minimum(x, y)
+
+    def backward(self, grad_z):
+        return grad_z * self.share_x, grad_z * (1 - self.share_x)
+
+
+class Clip(Op):
+    """y = x held between low and high;   dL/dx = dL/dy where low <= x <= high (the bounds included), else 0."""
+
+    elementwise = True
+
+    def __init__(self, low=None, high=None):
+        self.low, self.high = low, high
+
+    def forward(self, x):
+        y = np.clip(x, self.low, self.high)
+        self.inside = x == y
+        return y
+
+    def backward(self, grad_y):
+        return (grad_y * self.inside,)
+
+
+def share(winner, loser):
+    """1 where `winner` is the larger or NaN, 1/2 where both are equal, else 0."""
+    return np.where(winner == loser, 0.5, (winner > loser) | np.isnan(winner))
+
+
+def where(condition, x, y):
+    """x where the condition is True and y where it is False, with broadcasting; also ``x.where(condition, y)``.
+
+    Args:
+        condition: booleans. It is no input of the graph: it has no gradient.
+
+    Raises:
+        TypeError: a condition that is not boolean.
+
+    >>> where([True, False], Tensor([1.0, 2.0]), 0).data
+    array([1., 0.])
+    """
+    condition = np.array(condition.data if isinstance(condition, Tensor) else condition)
+    if condition.dtype != bool:
+        raise TypeError(f"where: the condition must be boolean, but it has dtype {condition.dtype}; say condition != 0")
+    return Where(condition)(x, y)
+
+
+def maximum(x, y):
+    """The larger of x and y, element by element, with broadcasting. At a tie each gets half of the gradient.
+
+    >>> maximum(Tensor([1.0, 5.0]), 3).data
+    array([3., 5.])
+    """
+    return Maximum()(x, y)
+
+
+def minimum(x, y):
+    """The smaller of x and y, element by element, with broadcasting. At a tie each gets half of the gradient.
+
+    >>> minimum(Tensor([1.0, 5.0]), 3).data
+    array([1., 3.])
+    """
+    return Minimum()(x, y)
+
+
+def clip(x, low=None, high=None):
+    """x held between two bounds; None leaves a side open. The slope at a bound is 1.
+
+    >>> clip(Tensor([-1.0, 0.5, 2.0]), 0, 1).data
+    array([0. , 0.5, 1. ])
+    """
+    return Clip(low, high)(x)
+
+
+def tensor_where(x, condition, y):
+    """x where the condition is True, else y."""
+    return where(condition, x, y)

@@ -1,0 +1,183 @@
+"""Ops that move numbers without changing them. Each gradient moves back the way its number came."""
+
+import numpy as np
+
+from minigrad.op import Op
+from minigrad.tensor import Tensor
+
+
+class Reshape(Op):
+    """y = x in another shape;   dL/dx = dL/dy in x's shape."""
+
+    def __init__(self, shape):
+        self.shape = shape
+
+    def forward(self, x):
+        self.x_shape = x.shape
+        return x.reshape(self.shape)
+
+    def backward(self, grad_y):
+        return (grad_y.reshape(self.x_shape),)
+
+
+class Transpose(Op):
+    """y = x with its axes in the order `axes`;   dL/dx = dL/dy with its axes in the inverse order."""
+
+    def __init__(self, axes=None):
+        self.axes = axes
+
+    def forward(self, x):
+        axes = range(x.ndim)[::-1] if self.axes is None else np.lib.array_utils.normalize_axis_tuple(self.axes, x.ndim)
+        self.inverse = tuple(np.argsort(axes))
+        return x.transpose(axes)
+
+    def backward(self, grad_y):
+        return (grad_y.transpose(self.inverse),)
+
+
+class Swapaxes(Op):
+    """y = x with two axes exchanged;   dL/dx = dL/dy with the same two exchanged."""
+
+    def __init__(self, axis1, axis2):
+        self.axis1, self.axis2 = axis1, axis2
+
+    def forward(self, x):
+        return x.swapaxes(self.axis1, self.axis2)
+
+    def backward(self, grad_y):
+        return (grad_y.swapaxes(self.axis1, self.axis2),)
+
+
+class BroadcastTo(Op):
+    """y = x repeated into a larger shape;   dL/dx = dL/dy summed over the repetitions (by the engine)."""
+
+    def __init__(self, shape):
+        self.shape = shape
+
+    def forward(self, x):
+        return np.broadcast_to(x, self.shape)
+
+    def backward(self, grad_y):
+        return (grad_y,)
+
+
+class Getitem(Op):
+    """y = x[index];   dL/dx = dL/dy added up at the places it was read from, 0 elsewhere."""
+
+    def __init__(self, index):
+        self.index = index
+
+    def forward(self, x):
+        self.x = x
+        return x[self.index]
+
+    def backward(self, grad_y):
+        grad_x = np.zeros_like(self.x)
+        np.add.at(grad_x, self.index, grad_y)  # unlike +=, it counts an index as often as it occurs
+        return (grad_x,)
+
+
+class Concatenate(Op):
+    """y = the inputs one after the other along `axis`;   dL/dx = each input's own stretch of dL/dy."""
+
+    def __init__(self, axis=0):
+        self.axis = axis
+
+    def forward(self, *xs):
+        self.shapes = [x.shape for x in xs]
+        return np.concatenate(xs, axis=self.axis)
+
+    def backward(self, grad_y):
+        if self.axis is None:
+            axis, lengths = 0, [int(np.prod(shape)) for shape in self.shapes]
+        else:
+            axis, lengths = self.axis, [shape[self.axis] for shape in self.shapes]
+        stretches = np.split(grad_y, np.cumsum(lengths[:-1]), axis=axis)
+        return tuple(stretch.reshape(shape) for stretch, shape in zip(stretches, self.shapes, strict=True))
+
+
+class Stack(Op):
+    """y = the inputs side by side along a new `axis`;   dL/dx = each input's own slice of dL/dy."""
+
+    def __init__(self, axis=0):
+        self.axis = axis
+
+    def forward(self, *xs):
+        return np.stack(xs, axis=self.axis)
+
+    def backward(self, grad_y):
+        return tuple(np.moveaxis(grad_y, self.axis, 0))
+
+
+def reshape(x, shape, *more):
+    """The same numbers in another shape, in row-major order; -1 stands for the length that fits.
+
+    >>> reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1)).data
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    return Reshape((shape, *more) if more else shape)(x)
+
+
+def transpose(x, axes=None, *more):
+    """x with its axes in the order `axes`; reversed if None. Also ``x.T`` for the reversed order.
+
+    >>> transpose(Tensor([[1.0, 2.0, 3.0]])).shape
+    (3, 1)
+    """
+    return Transpose((axes, *more) if more else axes)(x)
+
+
+def swapaxes(x, axis1, axis2):
+    """x with two of its axes exchanged.
+
+    >>> swapaxes(Tensor([[1.0, 2.0, 3.0]]), -1, -2).shape
+    (3, 1)
+    """
+    return Swapaxes(axis1, axis2)(x)
+
+
+def broadcast_to(x, shape):
+    """x repeated into a larger shape, by NumPy's rules of broadcasting.
+
+    >>> broadcast_to(Tensor([1.0, 2.0]), (2, 2)).data
+    array([[1., 2.],
+           [1., 2.]])
+    """
+    return BroadcastTo(shape)(x)
+
+
+def getitem(x, index):
+    """x[index], with everything that NumPy takes: ints, slices, None, ..., boolean masks, arrays of ints.
+
+    >>> getitem(Tensor([1.0, 2.0, 3.0]), [0, 0, 2]).data
+    array([1., 1., 3.])
+    """
+    parts = tuple(fixed(part) for part in index) if isinstance(index, tuple) else fixed(index)
+    return Getitem(parts)(x)
+
+
+def fixed(part):
+    """A part of an index that nobody can change any more: a copy of an array or a list."""
+    if isinstance(part, Tensor):
+        part = part.data
+    return np.array(part) if isinstance(part, (list, np.ndarray)) else part
+
+
+def concatenate(tensors, axis=0):
+    """The tensors one after the other along an axis that they have; flattened first if it is None.
+
+    >>> concatenate([Tensor([1.0]), Tensor([2.0, 3.0])]).data
+    array([1., 2., 3.])
+    """
+    return Concatenate(axis)(*tensors)
+
+
+def stack(tensors, axis=0):
+    """The tensors, of one shape, side by side along a new axis.
+
+    >>> stack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])], axis=1).data
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    return Stack(axis)(*tensors)

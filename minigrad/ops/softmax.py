@@ -1,0 +1,92 @@
+"""Softmax, its logarithm, and the logarithm of its denominator.
+
+All subtract the maximum of its own row first, so that e^x cannot overflow. A row of -inf alone (a query that may
+attend to nothing) has no maximum to subtract; by convention its probabilities and its gradient are 0.
+"""
+
+import numpy as np
+
+from minigrad.op import Op
+from minigrad.ops.reductions import Reduction
+
+
+class Softmax(Op):
+    """y = e^x / sum e^x along `axis`;   dL/dx = y * (dL/dy - sum(dL/dy * y))."""
+
+    def __init__(self, axis=-1):
+        self.axis = axis
+
+    def forward(self, x):
+        self.y, _ = softmax_and_logsumexp(x, self.axis)
+        return self.y
+
+    def backward(self, grad_y):
+        grad_x = self.y * (grad_y - (grad_y * self.y).sum(axis=self.axis, keepdims=True))
+        return (grad_x,)
+
+
+class LogSoftmax(Op):
+    """y = x - ln sum e^x along `axis`;   dL/dx = dL/dy - softmax(x) * sum(dL/dy)."""
+
+    def __init__(self, axis=-1):
+        self.axis = axis
+
+    def forward(self, x):
+        self.p, log_total = softmax_and_logsumexp(x, self.axis)
+        self.is_empty = log_total == -np.inf
+        return x - np.where(self.is_empty, 0, log_total)
+
+    def backward(self, grad_y):
+        grad_x = grad_y - self.p * grad_y.sum(axis=self.axis, keepdims=True)
+        return (np.where(self.is_empty, 0, grad_x),)
+
+
+class Logsumexp(Reduction):
+    """y = ln sum e^x;   dL/dx = dL/dy * softmax(x)."""
+
+    def forward(self, x):
+        self.p, y = softmax_and_logsumexp(x, self.axis)
+        return y if self.keepdims else y.squeeze(axis=self.axis)
+
+    def backward(self, grad_y):
+        return (self.unreduced(grad_y, self.p) * self.p,)
+
+
+def softmax_and_logsumexp(x, axis):
+    """e^x / sum e^x and ln sum e^x along `axis`, which keeps length 1 in the second."""
+    largest = x.max(axis=axis, keepdims=True)
+    shift = np.where(largest == -np.inf, 0, largest)
+    with np.errstate(under="ignore", divide="ignore"):
+        e = np.exp(x - shift)
+        total = e.sum(axis=axis, keepdims=True)
+        return e / np.where(total == 0, 1, total), shift + np.log(total)
+
+
+def softmax(x, axis=-1):
+    """Positive numbers that add up to 1 along `axis`, in the proportions of e^x.
+
+    A row of -inf alone gives zeros and gets a zero gradient.
+
+    >>> softmax(Tensor([[0.0, np.log(3.0)], [-np.inf, -np.inf]])).data
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    return Softmax(axis)(x)
+
+
+def log_softmax(x, axis=-1):
+    """The logarithm of softmax, exact where softmax itself would underflow to 0.
+
+    >>> log_softmax(Tensor([0.0, 1000.0])).data
+    array([-1000.,     0.])
+    """
+    return LogSoftmax(axis)(x)
+
+
+def logsumexp(x, axis=None, keepdims=False):
+    """The logarithm of the sum of e^x over `axis`, without overflow; -inf for a row of -inf.
+
+    >>> logsumexp(Tensor([1000.0, 1000.0])).item()
+    1000.693147...
+    """
+    return Logsumexp(axis, keepdims)(x)

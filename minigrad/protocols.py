@@ -1,0 +1,52 @@
+"""What Python and NumPy ask of a tensor besides arithmetic: its length, its truth, its number, its array."""
+
+import operator
+
+import numpy as np
+
+
+def length(tensor):
+    if tensor.ndim == 0:
+        raise TypeError("a 0-d tensor has no length")
+    return tensor.shape[0]
+
+
+def iterate(tensor):
+    for i in range(length(tensor)):
+        yield tensor[i]
+
+
+def truth(tensor):
+    if tensor.size != 1:
+        raise ValueError(
+            f"the truth of a tensor of shape {tensor.shape} is not one answer: say (t.data > 0).all() or .any()"
+        )
+    return bool(tensor.data)
+
+
+def as_float(tensor):
+    return float(tensor.item())
+
+
+def as_int(tensor):
+    return int(tensor.item())
+
+
+def as_index(tensor):
+    return operator.index(tensor.item())
+
+
+def refuse_writing(tensor, index, value):
+    raise TypeError(
+        "a tensor cannot be written into: backward may still need what it holds. Make a new one with "
+        "where(mask, value, t) or concatenate([...]), or give a leaf a new array: t.data = array"
+    )
+
+
+def as_numpy(tensor, dtype=None, copy=None):
+    if tensor.requires_grad:
+        raise TypeError(
+            "NumPy would take the numbers and lose the gradient: use minigrad's own op (t.exp() for np.exp(t), "
+            "stack([...]) for np.array([...])), or t.data, or t.detach() for a constant"
+        )
+    return np.array(tensor.data, dtype=dtype, copy=copy)

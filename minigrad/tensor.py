@@ -1,0 +1,165 @@
+"""Tensor: an array, its gradient, and the op that made it."""
+
+import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minigrad.arrays import as_array, summary
+from minigrad.backprop import backprop, topological_order
+from minigrad.gradients import first_gradient
+
+if TYPE_CHECKING:
+    from minigrad.op import Op
+    from minigrad.operators import Operators
+else:
+    Operators = object  # operators.py binds its table to Tensor once the ops exist
+
+
+class Tensor(Operators):
+    """An array of numbers that remembers how it was made.
+
+    Args:
+        data: numbers, lists or arrays of any shape. It is copied: later changes of the original are not seen.
+            Python numbers and lists become float64, bools stay bool, an array keeps its dtype.
+        requires_grad: whether `backward()` should leave a gradient in `grad`. Floating types only.
+        name: what diagrams and messages call it.
+
+    Attributes:
+        data: the array, read-only. To change a tensor, assign a new array: ``x.data = x.data - 0.1 * x.grad``.
+        grad: dL/dx as an array of the same shape, or None as long as no backward pass has reached this tensor.
+        op: the op that made it, with its saved arrays and inputs; None for a leaf.
+
+    Raises:
+        TypeError: data that is no array of real numbers, or integers that ask for a gradient.
+
+    >>> x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> loss = (x * x).sum()
+    >>> loss.backward()
+    >>> x.grad
+    array([2., 4., 6.])
+    """
+
+    __slots__ = ("__weakref__", "data", "grad", "name", "op", "requires_grad")
+
+    __array_priority__ = 1000  # array * tensor is for Tensor.__rmul__, not for NumPy
+    __hash__ = object.__hash__  # == compares elements, so identity has to be said
+
+    data: np.ndarray
+    grad: np.ndarray | None
+    op: "Op | None"
+    requires_grad: bool
+    name: str | None
+
+    def __init__(self, data, requires_grad=False, name=None):
+        self.data = as_array(data)
+        self.grad = None
+        self.op = None
+        self.requires_grad = bool(requires_grad)
+        self.name = name
+        if requires_grad and self.data.dtype.kind != "f":
+            raise TypeError(
+                f"a tensor of dtype {self.data.dtype} cannot have a gradient, which is a fraction in general: "
+                f"make it floating first, as in Tensor(array.astype(np.float64), requires_grad=True)"
+            )
+
+    @classmethod
+    def from_op(cls, data, op):
+        """The result of an op; `op` is None if it was not recorded. `data` is taken as it is, without a copy."""
+        tensor = cls.__new__(cls)
+        tensor.data = data
+        tensor.grad = None
+        tensor.op = op
+        tensor.requires_grad = op is not None
+        tensor.name = None
+        return tensor
+
+    @property
+    def is_leaf(self):
+        """True if no recorded op made it: an input, a parameter or a constant."""
+        return self.op is None
+
+    @property
+    def shape(self):
+        return self.data.shape
+
+    @property
+    def ndim(self):
+        return self.data.ndim
+
+    @property
+    def dtype(self):
+        return self.data.dtype
+
+    @property
+    def size(self):
+        return self.data.size
+
+    def backward(self, grad=None, retain_grads=True):
+        """Run backpropagation from here; leaves add what they get to their `grad`.
+
+        Args:
+            grad: dL/d(self), of this tensor's shape. Left out for a single number, where it is 1.
+            retain_grads: also keep the gradient of every inner tensor (`tensor.grad`) and of every arrow of the
+                graph (`op.grad_inputs`) until the next pass. A training loop saves memory with False.
+
+        A second call on the same graph is allowed: leaves add up, inner gradients are those of the last call.
+        Gradients are plain arrays and are not recorded: there is no gradient of a gradient.
+
+        Raises:
+            ValueError: no gradient given though this is not a single number; a gradient of another shape.
+            RuntimeError: nothing was recorded that leads to this tensor.
+        """
+        for _ in self.backprop(grad, retain_grads):
+            pass
+
+    def backprop(self, grad=None, retain_grads=True):
+        """The pass of `backward()`, one op at a time: an iterator of `Step`.
+
+        >>> x = Tensor(3.0, requires_grad=True)
+        >>> for step in (x * x + x).backprop():
+        ...     print(step.op.name, step.grad_output, step.grad_inputs)
+        add 1.0 (array(1.), array(1.))
+        multiply 1.0 (array(3.), array(3.))
+        >>> x.grad
+        array(7.)
+        """
+        return backprop(self, first_gradient(self, grad), retain_grads)
+
+    def zero_grad(self):
+        """Forget the gradient: the next backward pass starts from nothing."""
+        self.grad = None
+
+    def detach(self):
+        """The same numbers as a constant: no gradient flows back through it."""
+        tensor = Tensor.from_op(self.data, None)
+        tensor.name = self.name
+        return tensor
+
+    def item(self):
+        """The value as a Python number; ValueError unless there is exactly one."""
+        if self.size != 1:
+            raise ValueError(f"item() needs a tensor with one element; this one has shape {self.shape}")
+        return self.data.item()
+
+    def __repr__(self):
+        parts = [str(self.shape), str(self.dtype)]
+        if self.name:
+            parts.insert(0, repr(self.name))
+        if self.op is not None:
+            parts.append(f"op={self.op.name}")
+        elif self.requires_grad:
+            parts.append("requires_grad")
+        return f"<{type(self).__name__} {', '.join(parts)}, {summary(self.data)}>"
+
+    def __deepcopy__(self, memo):
+        # Oldest first, so that an op's inputs are there before it: a recursion would fail on a long chain.
+        for tensor in reversed(topological_order(self)):
+            if id(tensor) in memo:
+                continue
+            twin = memo[id(tensor)] = copy.copy(tensor)
+            twin.grad = None if tensor.grad is None else tensor.grad.copy()
+            if tensor.op is not None:
+                twin.op = copy.copy(tensor.op)
+                twin.op.inputs = tuple(memo[id(x)] for x in tensor.op.inputs)
+        return memo[id(self)]
