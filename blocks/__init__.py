@@ -2,6 +2,7 @@
 
 from blocks.attention import MultiHeadAttention
 from blocks.feed_forward import FeedForward, SwiGLU
+from blocks.gradient_paths import gradient_paths, residual_gradients
 from blocks.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm
 from blocks.lesson import lesson_block
 from blocks.transformer import Stack, TransformerBlock
@@ -20,5 +21,7 @@ __all__ = [
     "Stack",
     "SwiGLU",
     "TransformerBlock",
+    "gradient_paths",
     "lesson_block",
+    "residual_gradients",
 ]

@@ -1,0 +1,151 @@
+"""What the split of a gradient looks like in a terminal."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class ResidualGradient(NamedTuple):
+    """The gradient at the input of one residual, in its two parts. Arrays of that tensor's shape.
+
+    `total` = `skip` + `branch`: over the skip came dL/dy as it is, through the branch came f'(x)^T dL/dy.
+    """
+
+    name: str
+    skip: np.ndarray
+    branch: np.ndarray
+
+    @property
+    def total(self):
+        return self.skip + self.branch
+
+    @property
+    def skip_share(self):
+        """How much of the total is the skip's: its component along the total, as a fraction; the two sum to 1."""
+        return share(self.skip, self.total)
+
+    @property
+    def branch_share(self):
+        """How much of the total is the branch's; negative if it takes away from what the skip brought."""
+        return share(self.branch, self.total)
+
+    @property
+    def cosine(self):
+        """Of the angle between skip and branch: 1 if they help each other, -1 if they cancel; NaN if one is 0."""
+        return cosine(self.skip, self.branch)
+
+    def __repr__(self):
+        return f"<residual {self.name}: |skip|={norm(self.skip):.4g}, |branch|={norm(self.branch):.4g}>"
+
+
+class ResidualGradients(list):
+    """`ResidualGradient` records in order from the input; `print()` gives a table."""
+
+    def __str__(self):
+        if not self:
+            return "There is no residual between the two: the whole gradient came through what lies between them."
+        rows = [
+            (
+                residual.name,
+                f"{norm(residual.total):.4g}",
+                f"{norm(residual.skip):.4g}",
+                f"{norm(residual.branch):.4g}",
+                f"{residual.skip_share:.0%}",
+                f"{residual.branch_share:.0%}",
+                f"{residual.cosine:+.2f}",
+                in_words(residual.cosine),
+            )
+            for residual in self
+        ]
+        header = ("residual", "|total|", "|skip|", "|branch|", "skip", "branch", "cosine", "")
+        return (
+            "Gradient at the input of each residual, from the input to the output\n\n"
+            + table(header, rows)
+            + "\n\ntotal = skip + branch. |.| is the norm over all elements. A share is the part's component along the"
+            "\ntotal, so the two sum to 100%; it is negative for a part that the other outweighs. Cosine: of the angle"
+            "\nbetween skip and branch, +1 where they help each other, -1 where they cancel."
+        )
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))
+
+
+class GradientPaths(dict):
+    """Parts of a gradient by route, length or residual; `print()` gives a table.
+
+    Attributes:
+        by: "route", "length" or "residual".
+        residuals: the names of the residuals, in order from the input.
+    """
+
+    def __init__(self, parts, by, residuals):
+        super().__init__(parts)
+        self.by = by
+        self.residuals = residuals
+
+    def __str__(self):
+        whole = sum(self.values())
+        additive = self.by != "residual"
+        rows = []
+        for key, part in self.items():
+            name = " ".join(f"{way:6}" for way in key) if self.by == "route" else str(key)
+            shares = (f"{share(part, whole):.1%}",) if additive else ()
+            rows.append((name or "(no residual)", f"{norm(part):.4g}", *shares))
+        if additive:
+            rows.append(("sum", f"{norm(whole):.4g}", f"{1:.1%}"))
+        header = (
+            {"route": "route", "length": "branches passed", "residual": "passed the branch of"}[self.by],
+            "|part|",
+        )
+        lines = [TITLES[self.by], "", table((*header, "share") if additive else header, rows)]
+        if self.by == "route":
+            lines += ["", "A route names what it took at each residual, from the input to the output:"]
+            lines += ["  " + ", ".join(self.residuals)]
+        return "\n".join(lines)
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))
+
+
+KEYS = {"route": "route", "length": "branches passed", "residual": "passed the branch of"}
+TITLES = {
+    "route": "Gradient at the input, by the route it took",
+    "length": "Gradient at the input, by the number of branches it passed",
+    "residual": "The part of the input's gradient that passed each residual's branch (these parts overlap)",
+}
+
+
+def norm(array):
+    return float(np.linalg.norm(np.ravel(array)))
+
+
+def share(part, whole):
+    """The component of `part` along `whole`, as a fraction of it; NaN if the whole is 0."""
+    square = float(np.vdot(whole, whole))
+    return float(np.vdot(part, whole)) / square if square else float("nan")
+
+
+def cosine(a, b):
+    lengths = norm(a) * norm(b)
+    return float(np.vdot(a, b)) / lengths if lengths else float("nan")
+
+
+def in_words(cosine):
+    if np.isnan(cosine):
+        return "one of them is 0"
+    if cosine > 0.1:
+        return "they help"
+    return "they cancel" if cosine < -0.1 else "at right angles"
+
+
+def table(header, rows):
+    """Rows of text in columns: the first one left-aligned, the others right-aligned."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = []
+    for row in [header, *rows]:
+        cells = [
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Scripts to run: each prints or draws one idea. `python -m demos` lists them."""

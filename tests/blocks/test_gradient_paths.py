@@ -1,0 +1,285 @@
+"""The gradient's parts: exact, complete, and independent of what was computed before."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blocks import Stack, TransformerBlock, gradient_paths, lesson_block, residual_gradients
+from minigrad import Module, Tensor, layer_norm, residual_add, scope
+
+REFERENCE = json.loads((Path(__file__).parent / "lesson_reference.json").read_text())
+LESSON_WEIGHTS = np.arange(12.0).reshape(3, 4) / 10
+
+
+def weighted_loss(y, seed=0):
+    return (y * np.random.default_rng(seed).normal(size=y.shape).astype(y.dtype)).sum()
+
+
+def random_input(*shape, seed=0, dtype=np.float64):
+    return Tensor(np.random.default_rng(seed).normal(size=shape).astype(dtype), requires_grad=True, name="x")
+
+
+def assert_equal_parts(parts, whole, rtol):
+    np.testing.assert_allclose(sum(parts), whole, rtol=rtol, atol=rtol * np.abs(whole).max())
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_lessons_block_agrees_with_pytorch(norm):
+    block, x = lesson_block(norm)
+    expected = REFERENCE[norm]
+    y = block(x)
+    loss = (y * LESSON_WEIGHTS).sum()
+    loss.backward()
+    np.testing.assert_allclose(y.data, expected["output"], rtol=1e-10)
+    np.testing.assert_allclose(loss.data, expected["loss"], rtol=1e-10)
+    np.testing.assert_allclose(x.grad, expected["grad"], rtol=1e-10, atol=1e-12)
+    for route, part in gradient_paths(loss, x, by="route").items():
+        np.testing.assert_allclose(part, expected["routes"][" ".join(route)], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize("norm", ["post", "pre", None])
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_sum_to_the_gradient_at_every_tensor(norm, dtype, rtol, seed):
+    stack = Stack(2, 8, 2, 16, norm=norm, causal=seed == 1, dtype=dtype, rng=seed)
+    x = random_input(2, 5, 8, seed=seed, dtype=dtype)
+    h = stack.blocks[0](x)
+    loss = weighted_loss(stack.blocks[1](h))
+    loss.backward()
+    for tensor in (x, h):
+        for by in ("route", "length"):
+            parts = gradient_paths(loss, tensor, by)
+            assert all(part.dtype == dtype and part.shape == tensor.shape for part in parts.values())
+            assert_equal_parts(parts.values(), tensor.grad, rtol)
+        residuals = residual_gradients(loss, tensor)
+        assert_equal_parts((residuals[0].skip, residuals[0].branch), residuals[0].total, rtol)
+    first = residual_gradients(loss, x)[0]
+    if norm != "pre":
+        assert_equal_parts((first.skip, first.branch), x.grad, rtol)
+
+
+def test_residuals_come_in_order_from_the_input_with_their_names():
+    stack = Stack(2, 4, 1, 8, rng=0)
+    x = random_input(3, 4)
+    names = [residual.name for residual in residual_gradients(weighted_loss(stack(x)), x)]
+    assert names == [
+        "blocks.0.attention_residual",
+        "blocks.0.feed_forward_residual",
+        "blocks.1.attention_residual",
+        "blocks.1.feed_forward_residual",
+    ]
+
+
+def test_total_is_the_gradient_at_the_residuals_input():
+    """Measured with finite differences on the second residual's input, which is an inner tensor."""
+    block, x = lesson_block()
+    h = block.attention_norm(x + block.attention(x)).detach().data
+    leaf = Tensor(h, requires_grad=True)
+
+    def loss_of(h):
+        return (block.feed_forward_norm(residual_add(h, block.feed_forward(h), "second")) * LESSON_WEIGHTS).sum()
+
+    (residual,) = residual_gradients(loss_of(leaf), leaf)
+    for index in np.ndindex(h.shape):
+        step = np.zeros_like(h)
+        step[index] = 1e-6
+        slope = (loss_of(Tensor(h + step)).item() - loss_of(Tensor(h - step)).item()) / 2e-6
+        assert residual.total[index] == pytest.approx(slope, rel=1e-5, abs=1e-7)
+    np.testing.assert_allclose(residual.total, residual.skip + residual.branch, rtol=1e-12)
+
+
+def test_no_backward_is_needed_and_no_gradient_is_touched():
+    block, x = lesson_block()
+    loss = (block(x) * LESSON_WEIGHTS).sum()
+    before = residual_gradients(loss, x)[0].total
+    gradient_paths(loss, x)
+    assert x.grad is None
+    assert loss.op.grad_inputs is None
+    loss.backward()
+    kept = x.grad.copy()
+    np.testing.assert_array_equal(residual_gradients(loss, x)[0].total, before)
+    np.testing.assert_array_equal(x.grad, kept)
+
+
+def test_parts_are_writable_only_where_nobody_else_reads_them():
+    block, x = lesson_block("pre")
+    loss = (block(x) * LESSON_WEIGHTS).sum()
+    first = residual_gradients(loss, x)
+    first[0].skip[...] = 0
+    assert np.abs(residual_gradients(loss, x)[0].skip).max() > 0
+
+
+class ParallelBlock(Module):
+    """Attention's place and the feed-forward's place stand side by side, behind one shared norm."""
+
+    def forward(self, x):
+        h = layer_norm(x)
+        return residual_add(residual_add(x, h.tanh(), "one"), h.gelu() * 2, "two")
+
+
+def test_parallel_branches_behind_a_shared_norm():
+    x = random_input(3, 4)
+    loss = weighted_loss(ParallelBlock()(x))
+    loss.backward()
+    routes = gradient_paths(loss, x)
+    assert set(routes) == {("skip", "skip"), ("branch", "skip"), ("-", "branch")}
+    assert_equal_parts(routes.values(), x.grad, 1e-12)
+    # The same branches cut by hand.
+    leaf = random_input(3, 4)
+    weighted_loss(layer_norm(leaf).gelu() * 2).backward()
+    np.testing.assert_allclose(routes["-", "branch"], leaf.grad, rtol=1e-12)
+    one, two = residual_gradients(loss, x)
+    assert_equal_parts((one.skip, one.branch), routes["skip", "skip"] + routes["branch", "skip"], 1e-12)
+    np.testing.assert_allclose(two.branch, 0, atol=0)  # it starts at x, not at the first residual's sum
+
+
+def test_residual_inside_a_branch():
+    x = random_input(3, 4)
+
+    def branch(x):
+        inner = residual_add(x, x.tanh(), "inner")
+        return inner * 3
+
+    loss = weighted_loss(residual_add(x, branch(x), "outer"))
+    loss.backward()
+    inner, outer = residual_gradients(loss, x)
+    assert (inner.name, outer.name) == ("inner", "outer")
+    assert_equal_parts((outer.skip, outer.branch), x.grad, 1e-12)
+    np.testing.assert_allclose(outer.branch, inner.total, rtol=1e-12)
+    routes = gradient_paths(loss, x)
+    assert set(routes) == {("-", "skip"), ("skip", "branch"), ("branch", "branch")}
+    assert_equal_parts(routes.values(), x.grad, 1e-12)
+
+
+def test_shared_weights_and_one_tensor_read_by_two_losses():
+    block = TransformerBlock(4, 2, 8, norm="pre", rng=0)
+    x = random_input(3, 4)
+    h = block(x)
+    loss = weighted_loss(block(h), seed=1) + weighted_loss(h, seed=2)
+    loss.backward()
+    for by in ("route", "length"):
+        assert_equal_parts(gradient_paths(loss, x, by).values(), x.grad, 1e-12)
+    residuals = residual_gradients(loss, x)
+    assert_equal_parts((residuals[0].skip, residuals[0].branch), x.grad, 1e-12)
+    assert len(residuals) == 4
+    names = list(gradient_paths(loss, x, "residual"))
+    assert names == [residual.name for residual in residuals]
+    assert names[2] == "block.attention_residual #2"
+
+
+def test_by_residual_is_what_passed_its_branch():
+    stack = Stack(2, 4, 1, 8, norm="pre", rng=3)
+    x = random_input(3, 4)
+    loss = weighted_loss(stack(x))
+    routes = gradient_paths(loss, x)
+    for i, part in enumerate(gradient_paths(loss, x, "residual").values()):
+        through = sum(grad for route, grad in routes.items() if route[i] == "branch")
+        np.testing.assert_allclose(part, through, rtol=1e-10, atol=1e-13)
+
+
+def test_by_length_sums_the_routes_of_that_length():
+    stack = Stack(2, 4, 1, 8, rng=3)
+    x = random_input(3, 4)
+    loss = weighted_loss(stack(x))
+    routes = gradient_paths(loss, x)
+    lengths = gradient_paths(loss, x, "length")
+    assert list(lengths) == [0, 1, 2, 3, 4]
+    for length, part in lengths.items():
+        of_length = sum(grad for route, grad in routes.items() if route.count("branch") == length)
+        np.testing.assert_allclose(part, of_length, rtol=1e-10, atol=1e-13)
+
+
+def test_without_residuals_the_whole_gradient_is_one_part():
+    block = TransformerBlock(4, 1, 8, residual=False, rng=0)
+    x = random_input(3, 4)
+    loss = weighted_loss(block(x))
+    loss.backward()
+    assert residual_gradients(loss, x) == []
+    assert "no residual" in str(residual_gradients(loss, x))
+    for by, key in (("route", ()), ("length", 0)):
+        parts = gradient_paths(loss, x, by)
+        assert list(parts) == [key]
+        np.testing.assert_allclose(parts[key], x.grad, rtol=1e-12)
+        assert "100.0%" in str(parts)
+    assert gradient_paths(loss, x, "residual") == {}
+
+
+def test_loss_that_is_no_single_number():
+    block, x = lesson_block()
+    y = block(x)
+    with pytest.raises(ValueError, match="single number"):
+        residual_gradients(y, x)
+    routes = gradient_paths(y, x, grad=LESSON_WEIGHTS)
+    y.backward(LESSON_WEIGHTS)
+    assert_equal_parts(routes.values(), x.grad, 1e-12)
+    np.testing.assert_array_equal(gradient_paths(y, y, grad=LESSON_WEIGHTS)[()], LESSON_WEIGHTS)
+
+
+def test_bad_input_is_named():
+    block, x = lesson_block()
+    loss = (block(x) * LESSON_WEIGHTS).sum()
+    other = Tensor([1.0], requires_grad=True, name="other")
+    for split in (residual_gradients, gradient_paths):
+        with pytest.raises(ValueError, match=r"does not depend on .*'other'"):
+            split(loss, other)
+        with pytest.raises(ValueError, match="requires_grad=True"):
+            split(loss, Tensor([1.0]))
+        with pytest.raises(TypeError, match="must be tensors"):
+            split(loss, x.data)
+    with pytest.raises(ValueError, match="route, length, residual"):
+        gradient_paths(loss, x, by="depth")
+
+
+def test_too_many_routes_are_refused_with_their_number():
+    stack = Stack(7, 4, 1, 8, rng=0)
+    x = random_input(2, 4)
+    loss = weighted_loss(stack(x))
+    with pytest.raises(ValueError, match=r'14 residuals make 2\^14 routes.*by="length"'):
+        gradient_paths(loss, x)
+    assert len(gradient_paths(loss, x, "length")) == 15
+
+
+def test_a_skip_that_delivers_nothing_is_zero_not_missing():
+    x = random_input(3, 4)
+    h = x * 2
+    loss = weighted_loss(residual_add(h.detach(), h.tanh(), "cut"))
+    loss.backward()
+    routes = gradient_paths(loss, x)
+    assert set(routes) == {("branch",)}
+    np.testing.assert_allclose(routes["branch",], x.grad, rtol=1e-12)
+
+
+def test_names_come_from_scopes_and_labels():
+    x = random_input(2, 2)
+    with scope("mine"):
+        y = residual_add(x, x.tanh(), "squash")
+    assert [r.name for r in residual_gradients(weighted_loss(y), x)] == ["mine.squash"]
+
+
+def test_tables_say_what_they_show():
+    block, x = lesson_block()
+    loss = (block(x) * LESSON_WEIGHTS).sum()
+    table = str(residual_gradients(loss, x))
+    for word in ("|skip|", "|branch|", "cosine", "block.attention_residual", "block.feed_forward_residual"):
+        assert word in table
+    routes = str(gradient_paths(loss, x))
+    for route in itertools.product(("skip", "branch"), repeat=2):
+        assert any(line.split()[:2] == list(route) for line in routes.splitlines())
+    assert "100.0%" in routes
+    assert "branches passed" in str(gradient_paths(loss, x, "length"))
+    assert "overlap" in str(gradient_paths(loss, x, "residual"))
+
+
+def test_shares_and_cosine_of_parts_known_by_hand():
+    x = Tensor([3.0, 4.0], requires_grad=True)
+    loss = residual_add(x, x * -0.5, "half").sum()
+    (residual,) = residual_gradients(loss, x)
+    np.testing.assert_array_equal(residual.skip, [1, 1])
+    np.testing.assert_array_equal(residual.branch, [-0.5, -0.5])
+    assert residual.skip_share == 2
+    assert residual.branch_share == -1
+    assert residual.cosine == pytest.approx(-1)
+    assert repr(residual) == "<residual half: |skip|=1.414, |branch|=0.7071>"
