@@ -3,6 +3,7 @@
 from blocks.attention import MultiHeadAttention
 from blocks.feed_forward import FeedForward, SwiGLU
 from blocks.gradient_paths import gradient_paths, residual_gradients
+from blocks.language_model import LanguageModel
 from blocks.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm
 from blocks.lesson import lesson_block
 from blocks.transformer import Stack, TransformerBlock
@@ -14,6 +15,7 @@ __all__ = [
     "Dropout",
     "Embedding",
     "FeedForward",
+    "LanguageModel",
     "LayerNorm",
     "Linear",
     "MultiHeadAttention",

@@ -1,0 +1,76 @@
+"""A language model: tokens in, a probability for each token that could come next out."""
+
+import numpy as np
+
+from blocks.layers import Dropout, Embedding, Linear
+from blocks.transformer import Stack
+from minigrad import Module, softmax
+from minigrad.tensor import Tensor
+
+
+class LanguageModel(Stack):
+    """Token and position embeddings, a stack of blocks, and one score for each token of the vocabulary.
+
+    Args:
+        n_tokens: size of the vocabulary, V.
+        max_length: number of positions, the longest sequence it can read.
+        n_blocks, d_model, n_heads, d_ff, norm, **options: of the stack, see `Stack`. Pre-norm and causal by default.
+        tied: whether the scores use the token embedding's matrix again, as GPT-2 does.
+
+    >>> model = LanguageModel(n_tokens=10, max_length=8, n_blocks=2, d_model=4, n_heads=2, d_ff=8, rng=0)
+    >>> model([1, 2, 3]).shape
+    (3, 10)
+    """
+
+    def __init__(
+        self,
+        n_tokens,
+        max_length,
+        n_blocks,
+        d_model,
+        n_heads,
+        d_ff,
+        *,
+        norm="pre",
+        causal=True,
+        tied=True,
+        dropout=0.0,
+        dtype=np.float64,
+        rng=None,
+        **options,
+    ):
+        rng = np.random.default_rng(rng)
+        self.tokens = Embedding(n_tokens, d_model, dtype=dtype, rng=rng)
+        self.positions = Embedding(max_length, d_model, dtype=dtype, rng=rng)
+        self.dropout = Dropout(dropout, rng=rng)
+        options = {"norm": norm, "causal": causal, "dropout": dropout, "dtype": dtype, "rng": rng, **options}
+        super().__init__(n_blocks, d_model, n_heads, d_ff, **options)
+        self.output = None if tied else Linear(d_model, n_tokens, bias=False, dtype=dtype, rng=rng)
+
+    def forward(self, tokens, mask=None):
+        """The scores (logits) for the token after each place.
+
+        Args:
+            tokens: integers, (..., T), with T at most max_length.
+            mask: see `MultiHeadAttention.forward`.
+
+        Returns:
+            (..., T, V)
+        """
+        x = super().forward(self.embed(tokens), mask)  # (..., T, d_model)
+        return x @ self.tokens.weight.T if self.output is None else self.output(x)  # (..., T, V)
+
+    def embed(self, tokens):
+        """Token embedding plus position embedding, (..., T, d_model)."""
+        tokens = np.asarray(tokens.data if isinstance(tokens, Tensor) else tokens)
+        length, longest = tokens.shape[-1], self.positions.weight.shape[0]
+        if length > longest:
+            raise ValueError(
+                f"LanguageModel: {length} tokens, but there are only {longest} positions: cut the sequence, or build "
+                f"the model with a larger max_length"
+            )
+        return self.dropout(self.tokens(tokens) + self.positions(np.arange(length)))
+
+    def probabilities(self, tokens, mask=None):
+        """The probability of each token to come after each place, (..., T, V); rows add up to 1."""
+        return softmax(self(tokens, mask), axis=-1)
