@@ -4,7 +4,7 @@ import numpy as np
 
 from blocks.layers import Dropout, Embedding, Linear
 from blocks.transformer import Stack
-from minigrad import Module, softmax
+from minigrad import softmax
 from minigrad.tensor import Tensor
 
 
