@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from minigrad.gradients import delivered, total
+from minigrad.hooks import hooked
+from minigrad.watching import WATCHERS, after_backward, before_backward, before_pass
 
 if TYPE_CHECKING:
     from minigrad.op import Op
@@ -66,21 +68,28 @@ def backprop(output, grad_output, retain_grads=True):
     Leaves add what they get to `grad`, over all passes. With `retain_grads` inner tensors keep `grad` and ops keep
     `grad_inputs`, both of this pass alone.
     """
+    if WATCHERS:
+        before_pass(output)
     order = topological_order(output)
     for tensor in order:
         if tensor.op is not None:
             tensor.grad = tensor.op.grad_inputs = None
+            tensor.op.taken = tensor is output
 
     grads = {output: grad_output}
     for tensor in order:
         grad_output = grads.pop(tensor, None)
         if grad_output is None:
             continue  # a constant, or read only by ops that deliver nothing to it
+        if tensor.hooks:
+            grad_output = hooked(tensor, grad_output)
         op = tensor.op
         if op is None:
             tensor.grad = np.array(grad_output) if tensor.grad is None else np.asarray(tensor.grad + grad_output)
             continue
 
+        if WATCHERS and before_backward(Step(tensor, op, grad_output, None)):
+            breakpoint()  # break_at was waiting for this op: one step enters its rule
         grad_inputs = delivered(op, grad_output, op.backward(grad_output))
         for x, grad_x in zip(op.inputs, grad_inputs, strict=True):
             if grad_x is not None:
@@ -89,4 +98,7 @@ def backprop(output, grad_output, retain_grads=True):
         if retain_grads:
             tensor.grad = np.array(grad_output)
             op.grad_inputs = grad_inputs
-        yield Step(tensor, op, grad_output, grad_inputs)
+        step = Step(tensor, op, grad_output, grad_inputs)
+        if WATCHERS:
+            after_backward(step)
+        yield step

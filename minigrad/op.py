@@ -9,6 +9,7 @@ import numpy as np
 from minigrad import recording
 from minigrad.arrays import as_array
 from minigrad.tensor import Tensor
+from minigrad.watching import WATCHERS, after_forward, before_forward
 
 NUMBERS = itertools.count()
 
@@ -43,8 +44,10 @@ class Op:
     array([2., 4., 6.])
     """
 
-    elementwise = False  # True if y[i] depends on x[i] alone
-    behind_where = False  # True once a `where` is known to read the result, see backprop.keep_zeros
+    elementwise = False  # y[i] depends on x[i] alone, and backward returns gradients in y's shape
+    moves = False  # y holds elements or sums of elements of x, so backward only moves and adds gradients
+    selects = False  # some elements of an input may have no say in the result, whatever they are
+    taken: "np.ndarray | bool" = False  # where a reader took the result, in the last pass; see gradients.py
 
     inputs: tuple[Tensor, ...] = ()
     grad_inputs: tuple[np.ndarray | None, ...] | None = None
@@ -78,7 +81,12 @@ class Op:
             arrays.append(x.data)
             wants_grad = wants_grad or x.requires_grad
 
+        self.inputs = inputs
+        self.scope = recording.SCOPE.get()
+        stop = WATCHERS and before_forward(self)
         try:
+            if stop:
+                breakpoint()  # break_at was waiting for this op: one step enters forward
             data = self.forward(*arrays)
         except (IndexError, TypeError, ValueError) as error:
             raise self.placed(error, inputs) from error
@@ -86,16 +94,25 @@ class Op:
             data = np.asarray(data)
         data.setflags(write=False)
 
-        if not wants_grad or not recording.RECORDING.get():
-            return Tensor.from_op(data, None)
-        self.inputs = inputs
-        self.scope = recording.SCOPE.get()
+        recorded = wants_grad and recording.RECORDING.get()
+        if WATCHERS:
+            after_forward(self, data)
+        if not recorded:
+            tensor = Tensor.from_op(data, None)
+            tensor.cut = recording.NO_GRAD_CUT if wants_grad else None
+            return tensor
         self.number = next(NUMBERS)
-        frame = sys._getframe(1)
+        frame = sys._getframe(1)  # as recording.user_frame finds it, without a frame more to step through
         while frame.f_code.co_filename.startswith(recording.LIBRARY_FOLDERS) and frame.f_back is not None:
             frame = frame.f_back
         self.filename, self.lineno = frame.f_code.co_filename, frame.f_lineno
         return Tensor.from_op(data, self)
+
+    def taken_inputs(self, taken):
+        """For each input, which of its elements have a say in what readers took of the result; booleans."""
+        if self.moves:
+            return tuple(grad != 0 for grad in self.backward(taken))
+        return (taken if self.elementwise else np.any(taken),) * len(self.inputs)
 
     @property
     def name(self):

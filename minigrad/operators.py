@@ -1,6 +1,6 @@
 """The table of what can be written on a Tensor: each operator and method, and the function that it calls."""
 
-from minigrad import protocols
+from minigrad import hooks, protocols
 from minigrad.ops import (
     activations,
     arithmetic,
@@ -54,6 +54,7 @@ class Operators:
 
     matmul = products.matmul
     reshape, swapaxes, broadcast_to = shapes.reshape, shapes.swapaxes, shapes.broadcast_to
+    on_gradient = hooks.on_gradient
     transpose, T = shapes.transpose, property(shapes.transpose)
 
 

@@ -4,6 +4,8 @@ The two switches are context variables, so threads and coroutines do not see eac
 """
 
 import os
+import sys
+import weakref
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 
@@ -18,6 +20,47 @@ def add_library_folder(file):
     """Count the folder of `file` as library code, so that an op is placed at the line that called it."""
     global LIBRARY_FOLDERS
     LIBRARY_FOLDERS += (os.path.dirname(file) + os.sep,)
+
+
+def user_frame():
+    """The frame of the user's own line: the innermost one that is not in a library folder."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(LIBRARY_FOLDERS) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+class Cut:
+    """Why a tensor with a past is a constant. It is a note for whoever asks, and keeps nothing of that past alive.
+
+    Attributes:
+        by: what cut the graph, `detach()` or `no_grad()`.
+        label: the name, or the op's path, of what was detached.
+        location: the user's line, as `file:line`; None where nobody paid for finding it.
+    """
+
+    __slots__ = ("by", "label", "location", "reference")
+
+    def __init__(self, by, label=None, location=None, source=None):
+        self.by, self.label, self.location = by, label, location
+        self.reference = None if source is None else weakref.ref(source)
+
+    @property
+    def source(self):
+        """The tensor that was detached, or None if it is gone."""
+        return None if self.reference is None else self.reference()
+
+    def __reduce__(self):
+        return Cut, (self.by, self.label, self.location)  # a pickle keeps the note alone
+
+    @classmethod
+    def by_detach(cls, source):
+        frame = user_frame()
+        label = source.name or (source.op.path if source.op else None)
+        return cls("detach()", label, f"{frame.f_code.co_filename}:{frame.f_lineno}", source)
+
+
+NO_GRAD_CUT = Cut("no_grad()")  # one for all: a tensor made without recording should cost nothing more
 
 
 class no_grad(ContextDecorator):

@@ -8,6 +8,7 @@ import numpy as np
 from minigrad.arrays import as_array, summary
 from minigrad.backprop import backprop, topological_order
 from minigrad.gradients import first_gradient
+from minigrad.recording import Cut
 
 if TYPE_CHECKING:
     from minigrad.op import Op
@@ -40,7 +41,7 @@ class Tensor(Operators):
     array([2., 4., 6.])
     """
 
-    __slots__ = ("__weakref__", "data", "grad", "name", "op", "requires_grad")
+    __slots__ = ("__weakref__", "cut", "data", "grad", "hooks", "name", "op", "requires_grad")
 
     __array_priority__ = 1000  # array * tensor is for Tensor.__rmul__, not for NumPy
     __hash__ = object.__hash__  # == compares elements, so identity has to be said
@@ -50,6 +51,8 @@ class Tensor(Operators):
     op: "Op | None"
     requires_grad: bool
     name: str | None
+    hooks: tuple  # see hooks.on_gradient
+    cut: Cut | None  # set where detach() or no_grad() made a constant of a result
 
     def __init__(self, data, requires_grad=False, name=None):
         self.data = as_array(data)
@@ -57,6 +60,8 @@ class Tensor(Operators):
         self.op = None
         self.requires_grad = bool(requires_grad)
         self.name = name
+        self.hooks = ()
+        self.cut = None
         if requires_grad and self.data.dtype.kind != "f":
             raise TypeError(
                 f"a tensor of dtype {self.data.dtype} cannot have a gradient, which is a fraction in general: "
@@ -72,6 +77,8 @@ class Tensor(Operators):
         tensor.op = op
         tensor.requires_grad = op is not None
         tensor.name = None
+        tensor.hooks = ()
+        tensor.cut = None
         return tensor
 
     @property
@@ -134,6 +141,7 @@ class Tensor(Operators):
         """The same numbers as a constant: no gradient flows back through it."""
         tensor = Tensor.from_op(self.data, None)
         tensor.name = self.name
+        tensor.cut = Cut.by_detach(self) if self.requires_grad else self.cut
         return tensor
 
     def item(self):

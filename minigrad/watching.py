@@ -1,0 +1,61 @@
+"""Watchers: who looks over the engine's shoulder. Breakpoints, the search for NaN and the stepper hook in here.
+
+Without a watcher all of this costs the engine one test of an empty list, before and after each rule.
+"""
+
+WATCHERS: "list[Watcher]" = []
+
+
+class Watcher:
+    """Sees every op of every thread before and after its rules, as long as its `with` block lasts. Watchers nest.
+
+    Each method below is called by the engine and does nothing here. Those that return True ask for a `breakpoint()`
+    in the frame that is about to run the rule.
+    """
+
+    def __enter__(self):
+        WATCHERS.append(self)
+        return self
+
+    def __exit__(self, *error):
+        WATCHERS.remove(self)
+
+    def before_forward(self, op):
+        """`op.inputs` and `op.scope` are known."""
+        return False
+
+    def after_forward(self, op, result):
+        """`result` is the array that `op.forward` returned."""
+
+    def before_pass(self, output):
+        """A backward pass is about to start from the tensor `output`."""
+
+    def before_backward(self, step):
+        """`step.grad_output` is final; `step.grad_inputs` is None, since the rule has not run."""
+        return False
+
+    def after_backward(self, step):
+        """The step is complete."""
+
+
+def before_forward(op):
+    return any([watcher.before_forward(op) for watcher in WATCHERS])
+
+
+def after_forward(op, result):
+    for watcher in WATCHERS:
+        watcher.after_forward(op, result)
+
+
+def before_pass(output):
+    for watcher in WATCHERS:
+        watcher.before_pass(output)
+
+
+def before_backward(step):
+    return any([watcher.before_backward(step) for watcher in WATCHERS])
+
+
+def after_backward(step):
+    for watcher in WATCHERS:
+        watcher.after_backward(step)
