@@ -98,9 +98,7 @@ class Op:
         if WATCHERS:
             after_forward(self, data)
         if not recorded:
-            tensor = Tensor.from_op(data, None)
-            tensor.cut = recording.NO_GRAD_CUT if wants_grad else None
-            return tensor
+            return Tensor.from_op(data, None, recording.NO_GRAD_CUT if wants_grad else None)
         self.number = next(NUMBERS)
         frame = sys._getframe(1)  # as recording.user_frame finds it, without a frame more to step through
         while frame.f_code.co_filename.startswith(recording.LIBRARY_FOLDERS) and frame.f_back is not None:

@@ -60,8 +60,7 @@ class Tensor(Operators):
         self.op = None
         self.requires_grad = bool(requires_grad)
         self.name = name
-        self.hooks = ()
-        self.cut = None
+        self.hooks, self.cut = (), None
         if requires_grad and self.data.dtype.kind != "f":
             raise TypeError(
                 f"a tensor of dtype {self.data.dtype} cannot have a gradient, which is a fraction in general: "
@@ -69,7 +68,7 @@ class Tensor(Operators):
             )
 
     @classmethod
-    def from_op(cls, data, op):
+    def from_op(cls, data, op, cut=None):
         """The result of an op; `op` is None if it was not recorded. `data` is taken as it is, without a copy."""
         tensor = cls.__new__(cls)
         tensor.data = data
@@ -77,8 +76,7 @@ class Tensor(Operators):
         tensor.op = op
         tensor.requires_grad = op is not None
         tensor.name = None
-        tensor.hooks = ()
-        tensor.cut = None
+        tensor.hooks, tensor.cut = (), cut
         return tensor
 
     @property
@@ -139,9 +137,8 @@ class Tensor(Operators):
 
     def detach(self):
         """The same numbers as a constant: no gradient flows back through it."""
-        tensor = Tensor.from_op(self.data, None)
+        tensor = Tensor.from_op(self.data, None, Cut.by_detach(self) if self.requires_grad else self.cut)
         tensor.name = self.name
-        tensor.cut = Cut.by_detach(self) if self.requires_grad else self.cut
         return tensor
 
     def item(self):
