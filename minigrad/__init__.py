@@ -1,7 +1,9 @@
 """minigrad: a tensor autograd over NumPy, small enough to read in one sitting."""
 
 from minigrad import operators as operators  # gives Tensor its operators
+from minigrad.drawing import draw
 from minigrad.gradcheck import gradcheck
+from minigrad.graph import Graph
 from minigrad.module import Module, Parameter
 from minigrad.op import Op
 from minigrad.ops.activations import gelu, relu, sigmoid, silu, tanh
@@ -21,6 +23,7 @@ from minigrad.recording import no_grad, scope
 from minigrad.tensor import Tensor
 
 __all__ = [
+    "Graph",
     "Module",
     "Op",
     "Parameter",
@@ -33,6 +36,7 @@ __all__ = [
     "cross_entropy",
     "cumsum",
     "divide",
+    "draw",
     "dropout",
     "einsum",
     "embedding",

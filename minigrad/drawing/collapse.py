@@ -1,0 +1,160 @@
+"""What a picture shows of a graph: which boxes are closed, and which arrows are left between what can be seen."""
+
+from minigrad.graph import Box, Edge, Graph, Node, ancestors, common_box
+
+
+class Arrow:
+    """One line of the picture: one edge, or all edges by which a tensor enters a closed box.
+
+    Attributes:
+        id: that of its first edge.
+        start, end: the node or closed box at either end, in the direction of the data.
+        edges: what it stands for; all have the same source tensor.
+        is_skip: whether it is the skip of a residual.
+    """
+
+    def __init__(self, start, end, edge):
+        self.id = edge.id
+        self.start = start
+        self.end = end
+        self.edges: list[Edge] = [edge]
+        self.is_skip = edge.is_skip and isinstance(end, Node)
+
+    @property
+    def tensor(self):
+        return self.edges[0].source.tensor
+
+    @property
+    def gradient(self):
+        """What came back along it: the sum over its edges; None if nothing was computed."""
+        delivered = [edge.gradient for edge in self.edges if edge.gradient is not None]
+        return sum(delivered[1:], delivered[0]) if delivered else None
+
+    def __repr__(self):
+        return f"<arrow {self.id} {self.start} -> {self.end}>"
+
+
+class View:
+    """A graph with some of its boxes closed.
+
+    Args:
+        graph: the whole.
+        depth: how many levels of boxes are seen, counted inside the box that holds everything with a scope: 1 shows
+            the parts of a block, or the blocks of a stack; 0 closes that box too. None opens all.
+        expand: path of a box, or several, to be opened whatever the depth; its end is enough ("attention").
+
+    Attributes:
+        items: the nodes and closed boxes that are seen, from the inputs to the output.
+        arrows: the lines between them.
+        contents: for each closed box, the nodes in it.
+
+    Raises:
+        ValueError: a negative depth, or no box of that path.
+    """
+
+    def __init__(self, graph: Graph, depth=None, expand=()):
+        if depth is not None and depth < 0:
+            raise ValueError(f"depth is 0 or more, or None for everything; got {depth}")
+        expand = [expand] if isinstance(expand, str) else list(expand)
+        self.graph = graph
+        self.depth = 1 if depth is None and expand else depth
+        self.contents: dict[Box, list[Node]] = {}
+        self.arrows: list[Arrow] = []
+        self.closed = self.closed_boxes(expand)
+        self.items = self.visible_items()
+        self.add_arrows()
+        self.box_results = self.results_of_boxes()
+
+    def closed_boxes(self, expand):
+        """For each box the outermost closed one around it, or itself; None if it can be seen open."""
+        opened = {box for path in expand for found in boxes_at(self.graph, path) for box in ancestors(found)}
+        level = None if self.depth is None else max(1, self.depth + outer_depth(self.graph))
+        closed: dict[Box | None, Box | None] = {None: None}
+        for box in self.graph.boxes:
+            closes = level is not None and box.depth >= level and box not in opened
+            closed[box] = closed[box.parent] or (box if closes else None)
+        return closed
+
+    def item_of(self, node):
+        """The node itself, or the closed box that hides it."""
+        return self.closed[node.box] or node
+
+    def visible_items(self):
+        items = {}
+        for node in self.graph.nodes:
+            item = self.item_of(node)
+            items[item] = True
+            if isinstance(item, Box):
+                self.contents.setdefault(item, []).append(node)
+        return list(items)
+
+    def add_arrows(self):
+        into_boxes: dict[tuple[Node, Box], Arrow] = {}
+        for edge in self.graph.edges:
+            start, end = self.item_of(edge.source), self.item_of(edge.target)
+            if start is end:
+                continue
+            if isinstance(end, Box) and (edge.source, end) in into_boxes:
+                into_boxes[edge.source, end].edges.append(edge)
+                continue
+            arrow = Arrow(start, end, edge)
+            self.arrows.append(arrow)
+            if isinstance(end, Box):
+                into_boxes[edge.source, end] = arrow
+
+    def results_of_boxes(self):
+        results = {box: {} for box in self.contents}
+        for arrow in self.arrows:
+            if arrow.start in results:
+                results[arrow.start][arrow.tensor] = True
+        output = self.item_of(self.graph.node_of[self.graph.output])
+        if output in results:
+            results[output][self.graph.output] = True
+        return {box: list(tensors) for box, tensors in results.items()}
+
+    def results(self, item):
+        """The tensors of an item that are seen from outside: read by others, or the output of the graph."""
+        if isinstance(item, Node):
+            return [item.tensor]
+        return self.box_results[item]
+
+    def walk(self):
+        """Enter and leave the open boxes from the outside in; yields ("enter", box), ("item", item), ("leave", box)."""
+        children: dict[Box | None, list[Node | Box]] = {None: []}
+        for item in self.items:
+            inner: Node | Box = item
+            outer = item.box if isinstance(item, Node) else item.parent
+            while outer not in children:
+                children[outer] = [inner]
+                inner, outer = outer, outer.parent
+            children[outer].append(inner)
+
+        entered = [(None, iter(children[None]))]
+        while entered:
+            box, rest = entered[-1]
+            child = next(rest, None)
+            if child is None:
+                entered.pop()
+                if box is not None:
+                    yield "leave", box
+            elif child in children:
+                entered.append((child, iter(children[child])))
+                yield "enter", child
+            else:
+                yield "item", child
+
+
+def outer_depth(graph):
+    """Depth of the innermost box around everything that is in a box; 0 if there is none."""
+    boxes = [node.box for node in graph.nodes if node.box is not None]
+    common = common_box(boxes) if boxes else None
+    return common.depth if common else 0
+
+
+def boxes_at(graph, path):
+    """The boxes whose path is `path` or ends in it."""
+    found = [box for box in graph.boxes if f".{box.path}".endswith(f".{path}")]
+    if not found:
+        known = ", ".join(dict.fromkeys(box.path for box in graph.boxes)) or "none: nothing was recorded in a scope"
+        raise ValueError(f"expand: no box {path!r} in this graph; its boxes are {known}")
+    return found

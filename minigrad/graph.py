@@ -1,0 +1,245 @@
+"""A read-only view of what was recorded: nodes, the edges between them, and the boxes that scopes put around them."""
+
+import inspect
+from collections.abc import Callable
+
+import numpy as np
+
+from minigrad.backprop import topological_order
+from minigrad.module import Parameter
+from minigrad.ops.residual import ResidualAdd
+from minigrad.tensor import Tensor
+
+
+class Box:
+    """One pass through a scope: what was recorded between entering and leaving it.
+
+    Attributes:
+        id: `b0`, `b1`, ... in the order of entering.
+        name: of the scope, such as `attention`.
+        parent: the box around it; None for an outermost one.
+        depth: 1 for an outermost one.
+    """
+
+    def __init__(self, id, name, parent):
+        self.id = id
+        self.name = name
+        self.parent = parent
+        self.depth = 1 if parent is None else parent.depth + 1
+
+    @property
+    def path(self):
+        """Its name behind those of the boxes around it: `blocks.0.attention`."""
+        return ".".join(box.name for box in reversed(ancestors(self)))
+
+    def __repr__(self):
+        return f"<box {self.id} {self.path}>"
+
+
+class Node:
+    """One tensor of the graph, together with the op that made it.
+
+    Attributes:
+        id: `n0`, `n1`, ... from the inputs to the output.
+        tensor: what it stands for.
+        box: the innermost box that it is in; None if it is in no scope.
+        kind: "result" of an op, "parameter", "input" (a leaf with a gradient or a name) or "constant".
+    """
+
+    def __init__(self, id, tensor):
+        self.id = id
+        self.tensor = tensor
+        self.box = None
+        self.kind = kind_of(tensor)
+
+    @property
+    def op(self):
+        return self.tensor.op
+
+    @property
+    def name(self):
+        """What the user called it, or else what it is."""
+        return self.tensor.name or getattr(self.op, "label", None) or (self.op.name if self.op else self.kind)
+
+    @property
+    def path(self):
+        """The name that tells it from others: `blocks.0.attention.softmax`, `blocks.0.attention.query.weight`."""
+        return self.op.path if self.op else self.name
+
+    @property
+    def is_residual(self):
+        return isinstance(self.op, ResidualAdd)
+
+    def __repr__(self):
+        return f"<node {self.id} {self.kind} {self.path} {self.tensor.shape}>"
+
+
+class Edge:
+    """One arrow: `target`'s op reads `source` as its input number `index`.
+
+    Attributes:
+        id: `e0`, `e1`, ... in the order in which the ops read their inputs.
+    """
+
+    def __init__(self, id, source, target, index):
+        self.id = id
+        self.source = source
+        self.target = target
+        self.index = index
+
+    @property
+    def is_skip(self):
+        """Whether it is the skip of a residual."""
+        return self.target.is_residual and self.index == ResidualAdd.SKIP
+
+    @property
+    def gradient(self):
+        """What the last backward pass delivered along it; None if there was none, or nothing was to be delivered."""
+        delivered = self.target.op.grad_inputs
+        return None if delivered is None else delivered[self.index]
+
+    def __repr__(self):
+        return f"<edge {self.id} {self.source.path} -> {self.target.path}[{self.index}]>"
+
+
+class Graph:
+    """What was recorded on the way to a tensor.
+
+    It is a view: values and gradients are read from the tensors when asked for, so it can be made before
+    `backward()` and looked at afterwards. Time and memory grow linearly with the number of nodes, which may be large.
+
+    Args:
+        output: the tensor to look back from; a leaf makes a graph of one node.
+
+    Attributes:
+        nodes: every tensor once, each behind those it was made from.
+        edges: one for each input of each op, so `x * x` has two.
+        boxes: one for each time that a scope was entered, the outer before the inner ones.
+
+    Raises:
+        TypeError: `output` is no Tensor.
+
+    >>> x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    >>> graph = Graph((x * x).sum())
+    >>> graph.nodes
+    [<node n0 input x (2,)>, <node n1 result multiply (2,)>, <node n2 result sum ()>]
+    >>> graph.edges
+    [<edge e0 x -> multiply[0]>, <edge e1 x -> multiply[1]>, <edge e2 multiply -> sum[0]>]
+    """
+
+    to_dot: Callable[..., str]  # bound by minigrad.drawing, the floor above
+
+    def __init__(self, output):
+        if not isinstance(output, Tensor):
+            raise TypeError(f"a graph is made from a Tensor, the result to look back from; got {type(output).__name__}")
+        self.output = output
+        self.nodes: list[Node] = []
+        self.edges: list[Edge] = []
+        self.boxes: list[Box] = []
+        self.node_of: dict[Tensor, Node] = {}
+        self.add_nodes()
+        self.add_boxes()
+
+    def add_nodes(self):
+        for tensor in reversed(topological_order(self.output)):
+            if tensor.op is None:
+                continue  # comes with its first reader
+            sources = [self.add_node(x) for x in tensor.op.inputs]
+            target = self.add_node(tensor)
+            for index, source in enumerate(sources):
+                self.edges.append(Edge(f"e{len(self.edges)}", source, target, index))
+        self.add_node(self.output)  # a leaf that nothing read
+
+    def add_node(self, tensor):
+        node = self.node_of.get(tensor)
+        if node is None:
+            node = self.node_of[tensor] = Node(f"n{len(self.nodes)}", tensor)
+            self.nodes.append(node)
+        return node
+
+    def add_boxes(self):
+        """Enter and leave scopes as the program did: nodes come in its order.
+
+        A box is a stretch of that order, so no path leaves a box and enters it again, however a model reuses a layer.
+        """
+        entered: list[Box] = []
+        for node in self.nodes:
+            if node.op is None:
+                continue
+            scope = node.op.scope
+            shared = n_shared([box.name for box in entered], scope)
+            del entered[shared:]
+            for name in scope[shared:]:
+                entered.append(Box(f"b{len(self.boxes)}", name, entered[-1] if entered else None))
+                self.boxes.append(entered[-1])
+            node.box = entered[-1] if entered else None
+
+        readers: dict[Node, list[Node]] = {}
+        for edge in self.edges:
+            readers.setdefault(edge.source, []).append(edge.target)
+        for node in self.nodes:
+            if node.kind in ("parameter", "constant") and node in readers:
+                node.box = common_box([reader.box for reader in readers[node]])
+
+    def __repr__(self):
+        return f"<Graph of {self.nodes[-1].path}: {len(self.nodes):,} nodes, {len(self.edges):,} edges>"
+
+
+def kind_of(tensor):
+    """What a node is, as a word."""
+    if tensor.op is not None:
+        return "result"
+    if isinstance(tensor, Parameter):
+        return "parameter"
+    return "input" if tensor.requires_grad or tensor.name else "constant"
+
+
+def arguments(op):
+    """What an op was told besides its tensors, by name: the attributes that its `__init__` takes and sets.
+
+    >>> arguments(Tensor([1.0], requires_grad=True).softmax(axis=0).op)
+    {'axis': 0}
+    """
+    if type(op).__init__ is object.__init__:
+        return {}
+    names = list(inspect.signature(type(op).__init__).parameters)[1:]
+    plain = (bool, int, float, str, tuple, list, slice, type(Ellipsis), np.ndarray)
+    return {name: getattr(op, name) for name in names if isinstance(getattr(op, name, None), plain)}
+
+
+def ancestors(box):
+    """The box and all around it, from the inside out."""
+    found = []
+    while box is not None:
+        found.append(box)
+        box = box.parent
+    return found
+
+
+def common_box(boxes):
+    """The innermost box around all of these; None if there is none."""
+    common = boxes[0]
+    for box in boxes[1:]:
+        common = box_around_both(common, box)
+    return common
+
+
+def box_around_both(a, b):
+    while a is not b:
+        if a is None or b is None:
+            return None
+        if a.depth >= b.depth:
+            a = a.parent
+        else:
+            b = b.parent
+    return a
+
+
+def n_shared(names, others):
+    """With how many equal names the two begin."""
+    count = 0
+    for name, other in zip(names, others, strict=False):
+        if name != other:
+            break
+        count += 1
+    return count
