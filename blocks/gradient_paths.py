@@ -6,6 +6,8 @@ f'(x)^T dL/dy. So behind n residuals in a row dL/dx is a sum over 2^n routes, on
 parts can be walked back side by side, each under a label of its own, and at x they sum to dL/dx exactly.
 """
 
+from collections import Counter
+
 import numpy as np
 
 from blocks.gradient_tables import GradientPaths, ResidualGradient, ResidualGradients
@@ -114,27 +116,30 @@ class Path:
         self.order = topological_order(loss)
         self.between = {x}
         self.residuals = {}
+        uses = Counter()
         for tensor in reversed(self.order):
             if tensor.op is not None and not self.between.isdisjoint(tensor.op.inputs):
                 self.between.add(tensor)
                 if isinstance(tensor.op, ResidualAdd) and tensor is not x:
-                    self.residuals[tensor.op] = self.unused(tensor.op.path)
+                    name = tensor.op.path
+                    uses[name] += 1
+                    self.residuals[tensor.op] = name if uses[name] == 1 else f"{name} #{uses[name]}"
         if loss not in self.between:
             raise ValueError(
                 f"the loss {loss} does not depend on {x}: nothing that was recorded leads from one to the other"
             )
-
-    def unused(self, name):
-        times = sum(op.path == name for op in self.residuals) + 1
-        return name if times == 1 else f"{name} #{times}"
 
 
 def carry(path, grad, split):
     """Walk `grad` back to x in labelled parts; return the parts that arrive.
 
     This is the loop of `minigrad.backprop`, except that a tensor has a gradient for each label, a residual addition
-    gives new labels to what it delivers, and nothing is stored.
+    gives new labels to what it delivers, and no gradient is stored.
     """
+    for tensor in path.order:
+        if tensor.op is not None:
+            tensor.op.taken = tensor is path.order[0]
+
     waiting = {path.order[0]: {split.start: grad}}
     for tensor in path.order:
         parts = split.arrived(tensor, waiting.pop(tensor, {}))
@@ -219,6 +224,9 @@ class ByResidual(Split):
 class ByStretch(Split):
     """Labels say which residuals a part is still inside of: (residual, input) pairs, the innermost first.
 
+    A pair is dropped at the residual's input, where skip and branch meet again. A branch may begin further back (two
+    sublayers side by side); its part keeps the pair past that point, and loses it at the next tensor.
+
     Attributes:
         found: for each residual what came to its input over the skip, and through the branch.
     """
@@ -238,11 +246,10 @@ class ByStretch(Split):
     def arrived(self, tensor, parts):
         for residual in self.starting_at.get(tensor, ()):
             self.found[residual] = [sum_of(parts, (residual, i), tensor) for i in WAYS]
-            outside = {}
-            for label, grad in parts.items():
-                add_part(outside, tuple(pair for pair in label if pair[0] is not residual), grad)
-            parts = outside
-        return parts
+        outside = {}
+        for label, grad in parts.items():
+            add_part(outside, tuple(pair for pair in label if pair[0] not in self.found), grad)
+        return outside
 
 
 SPLITS = {"route": ByRoute, "length": ByLength, "residual": ByResidual}

@@ -5,11 +5,12 @@ import numpy as np
 
 def as_array(data, dtype=None):
     """`data` as a read-only array of its own; Python numbers and lists as float64 unless `dtype` says otherwise."""
-    array = np.array(data, dtype=dtype)
-    if array.dtype.kind in "iu" and dtype is None and not isinstance(data, (np.ndarray, np.generic)):
-        array = array.astype(np.float64)
+    array = np.array(data)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"a tensor holds real numbers; got {type(data).__name__} that NumPy reads as {array.dtype}")
+    if dtype is None and array.dtype.kind in "iu" and not isinstance(data, (np.ndarray, np.generic)):
+        dtype = np.float64
+    array = array.astype(dtype or array.dtype, copy=False)
     array.setflags(write=False)
     return array
 

@@ -8,7 +8,7 @@ from minigrad.op import Op
 class Relu(Op):
     """y = max(x, 0);   dL/dx = dL/dy where x > 0, else 0 (so 0 at the kink)."""
 
-    elementwise = True
+    selects = True
 
     def forward(self, x):
         self.active = x > 0
@@ -16,6 +16,9 @@ class Relu(Op):
 
     def backward(self, grad_y):
         return (grad_y * self.active,)
+
+    def taken_inputs(self, taken):
+        return (taken & self.active,)
 
 
 class Sigmoid(Op):
@@ -48,17 +51,18 @@ class Gelu(Op):
     """y = x (1 + tanh u) / 2  with  u = sqrt(2/pi) (x + 0.044715 x^3).
 
     dL/dx = dL/dy * ((1 + tanh u) / 2 + x (1 - tanh^2 u) / 2 * du/dx),   du/dx = sqrt(2/pi) (1 + 0.134145 x^2).
+    Beyond |x| = 10 tanh u is -1 or 1 to the last digit; u is computed from x held to that, so that x^3 cannot overflow.
     """
 
     elementwise = True
 
     def forward(self, x):
-        self.x = x
-        self.tanh_u = np.tanh(GELU_SCALE * (x + 0.044715 * x * x * x))
-        return x * (1 + self.tanh_u) / 2
+        self.held_x = np.clip(x, -10, 10)
+        self.tanh_u = np.tanh(GELU_SCALE * (self.held_x + 0.044715 * self.held_x * self.held_x * self.held_x))
+        return x * ((1 + self.tanh_u) / 2)
 
     def backward(self, grad_y):
-        x, t = self.x, self.tanh_u
+        x, t = self.held_x, self.tanh_u
         du_dx = GELU_SCALE * (1 + 0.134145 * x * x)
         return (grad_y * ((1 + t) / 2 + x * (1 - t * t) / 2 * du_dx),)
 
@@ -84,7 +88,7 @@ def logistic(x):
     """1 / (1 + e^-x), through e^-|x|, which cannot overflow; that it underflows to 0 is right."""
     with np.errstate(under="ignore"):
         e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1, e) / (1 + e)
+        return np.where(x >= 0, 1, e) / (1 + e)
 
 
 def relu(x):

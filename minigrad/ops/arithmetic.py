@@ -75,7 +75,7 @@ class Negative(Op):
 class Power(Op):
     """z = x^p;   dL/dx = dL/dz * p x^(p-1),   dL/dp = dL/dz * z ln x.
 
-    Constants have slope 0, so dL/dx = 0 where p = 0 (at x = 0 too), and dL/dp = 0 where x = 0 and p > 0.
+    Constants have slope 0, so dL/dx = 0 where p = 0 (at x = 0 too), and dL/dp = 0 where z = 0 (as 0^p is for p > 0).
     """
 
     elementwise = True
@@ -89,11 +89,10 @@ class Power(Op):
         x, p = self.x, self.p
         grad_x = grad_p = None
         if self.inputs[0].requires_grad:
-            lowered = np.where(p == 0, 1, p - 1)  # keeps 0 * 0^-1 = NaN out of the slope of a constant
+            lowered = np.where(p == 0, 0, p - 1)  # keeps 0 * 0^-1 = NaN out of the slope of a constant
             grad_x = grad_z * (p * x**lowered)
         if self.inputs[1].requires_grad:
-            flat = (x == 0) & (p > 0)
-            grad_p = grad_z * (self.z * np.log(np.where(flat, 1, x)))
+            grad_p = grad_z * (self.z * np.log(np.where(self.z == 0, 1, x)))
         return grad_x, grad_p
 
 

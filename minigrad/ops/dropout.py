@@ -8,18 +8,22 @@ from minigrad.op import Op
 class Dropout(Op):
     """y = x * keep / (1 - p);   dL/dx = dL/dy * keep / (1 - p), with keep = 0 at random with probability p, else 1."""
 
-    elementwise = True
+    selects = True
 
     def __init__(self, p, rng):
         self.p, self.rng = p, rng
 
     def forward(self, x):
         kept = self.rng.random(x.shape) >= self.p
-        self.scale = kept / np.asarray(1 - self.p, x.dtype) if self.p < 1 else np.zeros(x.shape, x.dtype)
+        self.scale = np.where(kept, 1 / (1 - self.p), 0) if self.p < 1 else np.zeros(x.shape)
+        self.scale = self.scale.astype(np.result_type(x, 0.0))
         return x * self.scale
 
     def backward(self, grad_y):
         return (grad_y * self.scale,)
+
+    def taken_inputs(self, taken):
+        return (taken & (self.scale != 0),)
 
 
 def dropout(x, p=0.5, training=True, rng=None):

@@ -9,6 +9,8 @@ from minigrad.tensor import Tensor
 class Embedding(Op):
     """y = weight[tokens];   dL/dweight[v] = sum of dL/dy over all places where token v stands."""
 
+    moves = selects = True
+
     def __init__(self, tokens):
         self.tokens = tokens
 
@@ -42,6 +44,8 @@ def embedding(weight, tokens):
     """
     tokens = np.array(tokens.data if isinstance(tokens, Tensor) else tokens)
     rows = len(weight)
+    if tokens.size == 0:
+        tokens = tokens.astype(np.intp)  # NumPy reads an empty list as floats
     if tokens.dtype.kind not in "iu":
         raise TypeError(f"embedding: tokens are row numbers, so integers; got dtype {tokens.dtype}")
     if tokens.size and not (tokens.min() >= 0 and tokens.max() < rows):

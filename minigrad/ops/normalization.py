@@ -28,6 +28,9 @@ class LayerNorm(Op):
         grad_x = (g - g.mean(axis=-1, keepdims=True) - self.n * g_along_n) / self.s
         return grad_x, grad_y * self.n, grad_y
 
+    def taken_inputs(self, taken):
+        return taken.any(axis=-1, keepdims=True), taken, taken
+
 
 class RmsNorm(Op):
     """y = gain * n  with  n = x / s,  s = sqrt(mean(x^2) + eps), over the last axis of length d.
@@ -49,6 +52,9 @@ class RmsNorm(Op):
         g = grad_y * self.gain
         grad_x = (g - self.n * (g * self.n).mean(axis=-1, keepdims=True)) / self.s
         return grad_x, grad_y * self.n
+
+    def taken_inputs(self, taken):
+        return taken.any(axis=-1, keepdims=True), taken
 
 
 def layer_norm(x, gain=1.0, bias=0.0, eps=1e-5):

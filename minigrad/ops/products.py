@@ -1,5 +1,6 @@
 """Matrix product, and sums of products in Einstein's notation."""
 
+import math
 import string
 
 import numpy as np
@@ -11,6 +12,7 @@ class Matmul(Op):
     """Z = X Y;   dL/dX = dL/dZ Y^T,   dL/dY = X^T dL/dZ.
 
     Leading axes are a batch of matrices. A vector counts as one row (X) or one column (Y).
+    A row of X is left out of dL/dY if nothing took its products, as it may hold NaN; a column of Y likewise.
     """
 
     def forward(self, x, y):
@@ -18,11 +20,10 @@ class Matmul(Op):
         return x @ y
 
     def backward(self, grad_z):
-        x, y = self.x, self.y
-        if y.ndim == 1:
-            y, grad_z = y[:, None], grad_z[..., None]
-        if x.ndim == 1:
-            x, grad_z = x[None, :], grad_z[..., None, :]
+        x, y, grad_z = self.as_matrices(grad_z)
+        if isinstance(self.taken, np.ndarray):
+            rows, columns = self.taken_rows_and_columns(self.taken)
+            x, y = np.where(rows, x, 0), np.where(columns, y, 0)
 
         grad_x = grad_y = None
         if self.inputs[0].requires_grad:
@@ -30,10 +31,29 @@ class Matmul(Op):
             grad_x = grad_x[..., 0, :] if self.x.ndim == 1 else grad_x
         if self.inputs[1].requires_grad:
             if y.ndim == 2:  # one matrix for the whole batch: its rows can stand in one long matrix
-                x, grad_z = x.reshape(-1, x.shape[-1]), grad_z.reshape(-1, grad_z.shape[-1])
+                n = math.prod(grad_z.shape[:-1])
+                x, grad_z = x.reshape(n, x.shape[-1]), grad_z.reshape(n, grad_z.shape[-1])
             grad_y = x.swapaxes(-1, -2) @ grad_z
             grad_y = grad_y[..., 0] if self.y.ndim == 1 else grad_y
         return grad_x, grad_y
+
+    def as_matrices(self, z):
+        """X, Y and an array of Z's shape, vectors as matrices."""
+        x, y = self.x, self.y
+        if y.ndim == 1:
+            y, z = y[:, None], z[..., None]
+        if x.ndim == 1:
+            x, z = x[None, :], z[..., None, :]
+        return x, y, z
+
+    def taken_rows_and_columns(self, taken):
+        """Which rows of X and which columns of Y matter for what was taken of Z: (..., n, 1) and (..., 1, m)."""
+        _, _, taken = self.as_matrices(taken)
+        return taken.any(axis=-1, keepdims=True), taken.any(axis=-2, keepdims=True)
+
+    def taken_inputs(self, taken):
+        rows, columns = self.taken_rows_and_columns(taken)
+        return rows[..., 0, :] if self.x.ndim == 1 else rows, columns[..., 0] if self.y.ndim == 1 else columns
 
 
 class Einsum(Op):
@@ -51,13 +71,17 @@ class Einsum(Op):
         return np.einsum(self.subscripts, *xs)
 
     def backward(self, grad_z):
-        return tuple(self.gradient_of(i, grad_z) for i in range(len(self.xs)))
+        return tuple(self.gradient_of(i, grad_z, self.xs) for i in range(len(self.xs)))
 
-    def gradient_of(self, i, grad_z):
+    def taken_inputs(self, taken):
+        ones = [np.ones_like(x) for x in self.xs]
+        return tuple(self.gradient_of(i, taken.astype(float), ones) > 0 for i in range(len(ones)))
+
+    def gradient_of(self, i, grad_z, xs):
         """dL/dx_i, in three steps: sum the products, repeat along labels that x_i alone had, fill the diagonal."""
-        x, labels = self.xs[i], self.labels[i]
+        x, labels = xs[i], self.labels[i]
         other_labels = [self.out, *self.labels[:i], *self.labels[i + 1 :]]
-        others = [grad_z, *self.xs[:i], *self.xs[i + 1 :]]
+        others = [grad_z, *xs[:i], *xs[i + 1 :]]
         own = "".join(dict.fromkeys(labels))
         known = "".join(label for label in own if label in "".join(other_labels))
         summed = np.einsum(f"{','.join(other_labels)}->{known}", *others)

@@ -3,6 +3,7 @@
 In every rule below dL/dy is first given back the axes that were reduced, so that it broadcasts against x.
 """
 
+import builtins
 import math
 
 import numpy as np
@@ -16,13 +17,16 @@ class Reduction(Op):
     def __init__(self, axis=None, keepdims=False):
         self.axis, self.keepdims = axis, keepdims
 
-    def unreduced(self, grad_y, x):
+    def unreduced(self, grad_y):
         """dL/dy with the reduced axes of x as axes of length 1."""
         if self.keepdims:
             return grad_y
         if self.axis is None:
-            return np.reshape(grad_y, (1,) * x.ndim)
+            return np.reshape(grad_y, (1,) * self.inputs[0].ndim)
         return np.expand_dims(grad_y, self.axis)
+
+    def taken_inputs(self, taken):
+        return (self.unreduced(taken),)
 
     def count(self, x):
         """How many elements of x went into one element of the result."""
@@ -36,65 +40,79 @@ class Sum(Reduction):
     """y = sum x;   dL/dx = dL/dy for every element that was summed."""
 
     def forward(self, x):
-        self.x = x
+        self.shape = x.shape
         return x.sum(axis=self.axis, keepdims=self.keepdims)
 
     def backward(self, grad_y):
-        return (np.broadcast_to(self.unreduced(grad_y, self.x), self.x.shape),)
+        return (np.broadcast_to(self.unreduced(grad_y), self.shape),)
 
 
 class Mean(Reduction):
     """y = sum x / n;   dL/dx = dL/dy / n."""
 
     def forward(self, x):
-        self.x = x
+        self.shape = x.shape
         self.n = self.count(x) or 1  # the mean of nothing is NaN, and nothing gets its gradient
         return x.mean(axis=self.axis, keepdims=self.keepdims)
 
     def backward(self, grad_y):
-        return (np.broadcast_to(self.unreduced(grad_y, self.x) / self.n, self.x.shape),)
+        return (np.broadcast_to(self.unreduced(grad_y) / self.n, self.shape),)
 
 
 class Max(Reduction):
     """y = max x;   dL/dx = dL/dy shared equally among the elements that are the maximum, else 0."""
 
+    selects = True
+
     def forward(self, x):
         y = x.max(axis=self.axis, keepdims=True)
-        self.is_extreme = x == y
-        return x.max(axis=self.axis, keepdims=self.keepdims)
+        self.is_extreme = (x == y) | np.isnan(x)
+        return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
         ties = self.is_extreme.sum(axis=self.axis, keepdims=True)
-        return (self.unreduced(grad_y, self.is_extreme) * self.is_extreme / ties,)
+        return (self.unreduced(grad_y) * self.is_extreme / ties,)
+
+    def taken_inputs(self, taken):
+        return (self.unreduced(taken) & self.is_extreme,)
 
 
 class Min(Reduction):
     """y = min x;   dL/dx = dL/dy shared equally among the elements that are the minimum, else 0."""
 
+    selects = True
+
     def forward(self, x):
         y = x.min(axis=self.axis, keepdims=True)
-        self.is_extreme = x == y
-        return x.min(axis=self.axis, keepdims=self.keepdims)
+        self.is_extreme = (x == y) | np.isnan(x)
+        return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
         ties = self.is_extreme.sum(axis=self.axis, keepdims=True)
-        return (self.unreduced(grad_y, self.is_extreme) * self.is_extreme / ties,)
+        return (self.unreduced(grad_y) * self.is_extreme / ties,)
+
+    def taken_inputs(self, taken):
+        return (self.unreduced(taken) & self.is_extreme,)
 
 
 class Var(Reduction):
-    """y = sum (x - mean)^2 / (n - ddof);   dL/dx = dL/dy * 2 (x - mean) / (n - ddof)."""
+    """y = sum (x - mean)^2 / (n - ddof);   dL/dx = dL/dy * 2 (x - mean) / (n - ddof).
+
+    The mean is subtracted twice, the second time to remove the rounding of the first: a constant has variance 0.
+    """
 
     def __init__(self, axis=None, keepdims=False, ddof=0):
         super().__init__(axis, keepdims)
         self.ddof = ddof
 
     def forward(self, x):
-        self.degrees = self.count(x) - self.ddof
-        self.centered = x - x.mean(axis=self.axis, keepdims=True)
-        return x.var(axis=self.axis, keepdims=self.keepdims, ddof=self.ddof)
+        self.degrees = builtins.max(self.count(x) - self.ddof, 0)
+        centered = x - x.mean(axis=self.axis, keepdims=True)
+        self.centered = centered - centered.mean(axis=self.axis, keepdims=True)
+        return np.square(self.centered).sum(axis=self.axis, keepdims=self.keepdims) / self.degrees
 
     def backward(self, grad_y):
-        return (self.unreduced(grad_y, self.centered) * 2 * self.centered / self.degrees,)
+        return (self.unreduced(grad_y) * 2 * self.centered / self.degrees,)
 
 
 class Std(Var):
@@ -124,15 +142,17 @@ class Prod(Reduction):
         axes = np.lib.array_utils.normalize_axis_tuple(range(x.ndim) if self.axis is None else self.axis, x.ndim)
         last = tuple(range(-len(axes), 0))
         moved = np.moveaxis(x, axes, last)
-        rows = moved.reshape(*moved.shape[: x.ndim - len(axes)], -1)  # (..., n)
+        rows = moved.reshape(*moved.shape[: x.ndim - len(axes)], self.count(x))  # (..., n)
         before = exclusive_products(rows)
         after = exclusive_products(rows[..., ::-1])[..., ::-1]
         others = np.moveaxis((before * after).reshape(moved.shape), last, axes)
-        return (self.unreduced(grad_y, x) * others,)
+        return (self.unreduced(grad_y) * others,)
 
 
 class Cumsum(Op):
     """y_i = x_1 + ... + x_i;   dL/dx_i = dL/dy_i + ... + dL/dy_n, the running sum from the other end."""
+
+    moves = True
 
     def __init__(self, axis=None):
         self.axis = axis
@@ -161,7 +181,7 @@ class Norm(Reduction):
         return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
-        return (self.unreduced(grad_y, self.direction) * self.direction,)
+        return (self.unreduced(grad_y) * self.direction,)
 
 
 def exclusive_products(rows):

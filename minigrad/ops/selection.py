@@ -9,11 +9,11 @@ from minigrad.tensor import Tensor
 class Where(Op):
     """z = x where the condition holds, else y;   dL/dx = dL/dz there, else 0;   dL/dy the other way round.
 
-    The side that was not taken receives exactly 0, and passes 0 on even where its slope is inf or NaN.
+    The side that was not taken receives exactly 0, and so does all that it was made from, even where a slope on the
+    way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.   (How: see minigrad/gradients.py.)
     """
 
-    behind_where = True
-    elementwise = True
+    selects = True
 
     def __init__(self, condition):
         self.condition = condition
@@ -24,37 +24,48 @@ class Where(Op):
     def backward(self, grad_z):
         return np.where(self.condition, grad_z, 0), np.where(self.condition, 0, grad_z)
 
+    def taken_inputs(self, taken):
+        return taken & self.condition, taken & ~self.condition
+
 
 class Maximum(Op):
     """z = max(x, y);   dL/dx = dL/dz where x > y, half of it where x = y, else 0;   dL/dy likewise."""
 
-    elementwise = True
+    selects = True
 
     def forward(self, x, y):
-        self.share_x = share(x, y)
-        return np.maximum(x, y)
+        z = np.maximum(x, y)
+        self.share_x = share(x, y, z)
+        return z
 
     def backward(self, grad_z):
         return grad_z * self.share_x, grad_z * (1 - self.share_x)
+
+    def taken_inputs(self, taken):
+        return taken & (self.share_x > 0), taken & (self.share_x < 1)
 
 
 class Minimum(Op):
     """z = min(x, y);   dL/dx = dL/dz where x < y, half of it where x = y, else 0;   dL/dy likewise."""
 
-    elementwise = True
+    selects = True
 
     def forward(self, x, y):
-        self.share_x = share(y, x)
-        return np.minimum(x, y)
+        z = np.minimum(x, y)
+        self.share_x = share(x, y, z)
+        return z
 
     def backward(self, grad_z):
         return grad_z * self.share_x, grad_z * (1 - self.share_x)
+
+    def taken_inputs(self, taken):
+        return taken & (self.share_x > 0), taken & (self.share_x < 1)
 
 
 class Clip(Op):
     """y = x held between low and high;   dL/dx = dL/dy where low <= x <= high (the bounds included), else 0."""
 
-    elementwise = True
+    selects = True
 
     def __init__(self, low=None, high=None):
         self.low, self.high = low, high
@@ -67,10 +78,13 @@ class Clip(Op):
     def backward(self, grad_y):
         return (grad_y * self.inside,)
 
+    def taken_inputs(self, taken):
+        return (taken & self.inside,)
 
-def share(winner, loser):
-    """1 where `winner` is the larger or NaN, 1/2 where both are equal, else 0."""
-    return np.where(winner == loser, 0.5, (winner > loser) | np.isnan(winner))
+
+def share(x, y, z):
+    """How much of z is x's: 1 where z is x (or x is NaN, which z then is too), 1/2 where it is both, else 0."""
+    return np.where(x == y, 0.5, (x == z) | np.isnan(x))
 
 
 def where(condition, x, y):

@@ -17,12 +17,15 @@ class Softmax(Op):
         self.axis = axis
 
     def forward(self, x):
-        self.y, _ = softmax_and_logsumexp(x, self.axis)
+        self.y, _, _ = softmax_parts(x, self.axis)
         return self.y
 
     def backward(self, grad_y):
         grad_x = self.y * (grad_y - (grad_y * self.y).sum(axis=self.axis, keepdims=True))
         return (grad_x,)
+
+    def taken_inputs(self, taken):
+        return (taken.any(axis=self.axis, keepdims=True),)
 
 
 class LogSoftmax(Op):
@@ -32,34 +35,42 @@ class LogSoftmax(Op):
         self.axis = axis
 
     def forward(self, x):
-        self.p, log_total = softmax_and_logsumexp(x, self.axis)
+        self.p, log_total, shift = softmax_parts(x, self.axis)
         self.is_empty = log_total == -np.inf
-        return x - np.where(self.is_empty, 0, log_total)
+        return (x - shift) - np.where(self.is_empty, 0, log_total)
 
     def backward(self, grad_y):
         grad_x = grad_y - self.p * grad_y.sum(axis=self.axis, keepdims=True)
         return (np.where(self.is_empty, 0, grad_x),)
+
+    def taken_inputs(self, taken):
+        return (taken.any(axis=self.axis, keepdims=True),)
 
 
 class Logsumexp(Reduction):
     """y = ln sum e^x;   dL/dx = dL/dy * softmax(x)."""
 
     def forward(self, x):
-        self.p, y = softmax_and_logsumexp(x, self.axis)
+        self.p, log_total, shift = softmax_parts(x, self.axis)
+        y = shift + log_total
         return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
-        return (self.unreduced(grad_y, self.p) * self.p,)
+        return (self.unreduced(grad_y) * self.p,)
 
 
-def softmax_and_logsumexp(x, axis):
-    """e^x / sum e^x and ln sum e^x along `axis`, which keeps length 1 in the second."""
-    largest = x.max(axis=axis, keepdims=True)
+def softmax_parts(x, axis):
+    """e^x / sum e^x, then ln sum e^(x - shift) and the shift along `axis`, both with length 1 there.
+
+    The two come apart because their sum would round: ln sum e^x is 1e16 for x = [1e16, 1e16], without its ln 2.
+    """
+    x = x.astype(np.result_type(x, 0.0), copy=False)
+    largest = x.max(axis=axis, keepdims=True, initial=-np.inf)  # -inf too if there is no x at all
     shift = np.where(largest == -np.inf, 0, largest)
     with np.errstate(under="ignore", divide="ignore"):
         e = np.exp(x - shift)
         total = e.sum(axis=axis, keepdims=True)
-        return e / np.where(total == 0, 1, total), shift + np.log(total)
+        return e / np.where(total == 0, 1, total), np.log(total), shift
 
 
 def softmax(x, axis=-1):
