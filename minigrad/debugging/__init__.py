@@ -1,0 +1,5 @@
+"""Debugging: stop at an op by name, find the first NaN, explain a gradient, and say why there is none."""
+
+from minigrad.debugging.breakpoints import break_at
+
+__all__ = ["break_at"]
