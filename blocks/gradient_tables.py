@@ -50,10 +50,10 @@ class ResidualGradients(list):
                 f"{norm(residual.total):.4g}",
                 f"{norm(residual.skip):.4g}",
                 f"{norm(residual.branch):.4g}",
-                f"{residual.skip_share:.0%}",
-                f"{residual.branch_share:.0%}",
-                f"{residual.cosine:+.2f}",
-                in_words(residual.cosine),
+                number(residual.skip_share, ".0%"),
+                number(residual.branch_share, ".0%"),
+                number(residual.cosine, "+.2f"),
+                in_words(residual),
             )
             for residual in self
         ]
@@ -89,14 +89,11 @@ class GradientPaths(dict):
         rows = []
         for key, part in self.items():
             name = " ".join(f"{way:6}" for way in key) if self.by == "route" else str(key)
-            shares = (f"{share(part, whole):.1%}",) if additive else ()
+            shares = (number(share(part, whole), ".1%"),) if additive else ()
             rows.append((name or "(no residual)", f"{norm(part):.4g}", *shares))
         if additive:
             rows.append(("sum", f"{norm(whole):.4g}", f"{1:.1%}"))
-        header = (
-            {"route": "route", "length": "branches passed", "residual": "passed the branch of"}[self.by],
-            "|part|",
-        )
+        header = (KEYS[self.by], "|part|")
         lines = [TITLES[self.by], "", table((*header, "share") if additive else header, rows)]
         if self.by == "route":
             lines += ["", "A route names what it took at each residual, from the input to the output:"]
@@ -115,27 +112,39 @@ TITLES = {
 }
 
 
+def dot(a, b):
+    """The sum of a * b over all elements; in float64, where the squares of float32 do not overflow."""
+    return float(np.vdot(a.astype(np.float64), b.astype(np.float64)))
+
+
 def norm(array):
-    return float(np.linalg.norm(np.ravel(array)))
+    return dot(array, array) ** 0.5
 
 
 def share(part, whole):
     """The component of `part` along `whole`, as a fraction of it; NaN if the whole is 0."""
-    square = float(np.vdot(whole, whole))
-    return float(np.vdot(part, whole)) / square if square else float("nan")
+    square = dot(whole, whole)
+    return dot(part, whole) / square if square else float("nan")
 
 
 def cosine(a, b):
     lengths = norm(a) * norm(b)
-    return float(np.vdot(a, b)) / lengths if lengths else float("nan")
+    return dot(a, b) / lengths if lengths else float("nan")
 
 
-def in_words(cosine):
-    if np.isnan(cosine):
-        return "one of them is 0"
-    if cosine > 0.1:
-        return "they help"
-    return "they cancel" if cosine < -0.1 else "at right angles"
+def in_words(residual):
+    if not residual.skip.any() and not residual.branch.any():
+        return "nothing arrives"
+    if not residual.skip.any() or not residual.branch.any():
+        return "branch alone" if residual.branch.any() else "skip alone"
+    if abs(residual.cosine) <= 0.1:
+        return "at right angles"
+    return "they help" if residual.cosine > 0 else "they cancel"
+
+
+def number(value, form):
+    """A number as text, or a dash where there is none."""
+    return "-" if np.isnan(value) else format(value, form)
 
 
 def table(header, rows):

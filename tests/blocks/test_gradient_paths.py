@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blocks import Stack, TransformerBlock, gradient_paths, lesson_block, residual_gradients
-from minigrad import Module, Tensor, layer_norm, residual_add, scope
+from minigrad import Module, Tensor, layer_norm, residual_add, scope, where
 
 REFERENCE = json.loads((Path(__file__).parent / "lesson_reference.json").read_text())
 LESSON_WEIGHTS = np.arange(12.0).reshape(3, 4) / 10
@@ -134,6 +134,32 @@ def test_parallel_branches_behind_a_shared_norm():
     one, two = residual_gradients(loss, x)
     assert_equal_parts((one.skip, one.branch), routes["skip", "skip"] + routes["branch", "skip"], 1e-12)
     np.testing.assert_allclose(two.branch, 0, atol=0)  # it starts at x, not at the first residual's sum
+
+
+def test_a_hundred_parallel_blocks_cost_no_more_than_a_hundred_times_one():
+    """Each branch begins before its residual's skip does; the labels of such parts must not multiply."""
+    x = random_input(2, 4)
+    y = x
+    for _ in range(100):
+        h = layer_norm(y)
+        y = residual_add(residual_add(y, h.tanh() * 0.1, "one"), h.gelu() * 0.1, "two")
+    residuals = residual_gradients(weighted_loss(y), x)
+    assert len(residuals) == 200
+    for one, two in zip(residuals[::2], residuals[1::2], strict=True):
+        np.testing.assert_allclose(two.total, one.skip, rtol=1e-12)
+        np.testing.assert_array_equal(two.branch, 0)
+
+
+def test_a_where_inside_a_branch_keeps_its_zeros():
+    """The side that `where` did not take has an infinite slope; no part may become NaN from it."""
+    x = Tensor([-1.0, 0.0, 4.0], requires_grad=True)
+    y = residual_add(x, where(x.data > 0, x.sqrt(), 0.0), "root")
+    loss = residual_add(y, y.tanh(), "squash").sum()
+    loss.backward()
+    for by in ("route", "length"):
+        assert_equal_parts(gradient_paths(loss, x, by).values(), x.grad, 1e-12)
+    (root, _) = residual_gradients(loss, x)
+    np.testing.assert_array_equal(root.branch[:2], 0)
 
 
 def test_residual_inside_a_branch():
