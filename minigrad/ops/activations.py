@@ -15,7 +15,8 @@ class Relu(Op):
         return np.maximum(x, 0)
 
     def backward(self, grad_y):
-        return (grad_y * self.active,)
+        grad_x = grad_y * self.active
+        return (grad_x,)
 
     def taken_inputs(self, taken):
         return (taken & self.active,)
@@ -31,7 +32,8 @@ class Sigmoid(Op):
         return self.y
 
     def backward(self, grad_y):
-        return (grad_y * self.y * (1 - self.y),)
+        grad_x = grad_y * self.y * (1 - self.y)
+        return (grad_x,)
 
 
 class Tanh(Op):
@@ -44,7 +46,8 @@ class Tanh(Op):
         return self.y
 
     def backward(self, grad_y):
-        return (grad_y * (1 - self.y * self.y),)
+        grad_x = grad_y * (1 - self.y * self.y)
+        return (grad_x,)
 
 
 class Gelu(Op):
@@ -64,7 +67,8 @@ class Gelu(Op):
     def backward(self, grad_y):
         x, t = self.held_x, self.tanh_u
         du_dx = GELU_SCALE * (1 + 0.134145 * x * x)
-        return (grad_y * ((1 + t) / 2 + x * (1 - t * t) / 2 * du_dx),)
+        grad_x = grad_y * ((1 + t) / 2 + x * (1 - t * t) / 2 * du_dx)
+        return (grad_x,)
 
 
 class Silu(Op):
@@ -78,7 +82,8 @@ class Silu(Op):
         return x * self.s
 
     def backward(self, grad_y):
-        return (grad_y * self.s * (1 + self.x * (1 - self.s)),)
+        grad_x = grad_y * self.s * (1 + self.x * (1 - self.s))
+        return (grad_x,)
 
 
 GELU_SCALE = (2 / np.pi) ** 0.5  # a Python number, so that float32 stays float32

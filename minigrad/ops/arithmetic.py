@@ -14,7 +14,8 @@ class Add(Op):
         return x + y
 
     def backward(self, grad_z):
-        return grad_z, grad_z
+        grad_x = grad_y = grad_z
+        return grad_x, grad_y
 
 
 class Subtract(Op):
@@ -26,7 +27,8 @@ class Subtract(Op):
         return x - y
 
     def backward(self, grad_z):
-        return grad_z, -grad_z
+        grad_x, grad_y = grad_z, -grad_z
+        return grad_x, grad_y
 
 
 class Multiply(Op):
@@ -69,7 +71,8 @@ class Negative(Op):
         return -x
 
     def backward(self, grad_y):
-        return (-grad_y,)
+        grad_x = -grad_y
+        return (grad_x,)
 
 
 class Power(Op):

@@ -20,7 +20,8 @@ class Dropout(Op):
         return x * self.scale
 
     def backward(self, grad_y):
-        return (grad_y * self.scale,)
+        grad_x = grad_y * self.scale
+        return (grad_x,)
 
     def taken_inputs(self, taken):
         return (taken & (self.scale != 0),)

@@ -15,7 +15,8 @@ class Exp(Op):
         return self.y
 
     def backward(self, grad_y):
-        return (grad_y * self.y,)
+        grad_x = grad_y * self.y
+        return (grad_x,)
 
 
 class Log(Op):
@@ -28,7 +29,8 @@ class Log(Op):
         return np.log(x)
 
     def backward(self, grad_y):
-        return (grad_y / self.x,)
+        grad_x = grad_y / self.x
+        return (grad_x,)
 
 
 class Sqrt(Op):
@@ -41,7 +43,8 @@ class Sqrt(Op):
         return self.y
 
     def backward(self, grad_y):
-        return (grad_y / (2 * self.y),)
+        grad_x = grad_y / (2 * self.y)
+        return (grad_x,)
 
 
 class Abs(Op):
@@ -54,7 +57,8 @@ class Abs(Op):
         return np.abs(x)
 
     def backward(self, grad_y):
-        return (grad_y * np.sign(self.x),)
+        grad_x = grad_y * np.sign(self.x)
+        return (grad_x,)
 
 
 def exp(x):

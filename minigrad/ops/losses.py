@@ -21,7 +21,8 @@ class CrossEntropy(Op):
     def backward(self, grad_loss):
         onehot = np.zeros_like(self.p)
         np.put_along_axis(onehot, self.targets[..., None], 1, -1)
-        return (grad_loss * (self.p - onehot) / self.targets.size,)
+        grad_z = grad_loss * (self.p - onehot) / self.targets.size
+        return (grad_z,)
 
 
 class MseLoss(Op):
@@ -33,7 +34,8 @@ class MseLoss(Op):
 
     def backward(self, grad_loss):
         grad_y = grad_loss * 2 * self.error / self.error.size
-        return grad_y, -grad_y
+        grad_t = -grad_y
+        return grad_y, grad_t
 
 
 def cross_entropy(logits, targets):

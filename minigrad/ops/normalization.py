@@ -26,7 +26,8 @@ class LayerNorm(Op):
         g = grad_y * self.gain
         g_along_n = (g * self.n).mean(axis=-1, keepdims=True)
         grad_x = (g - g.mean(axis=-1, keepdims=True) - self.n * g_along_n) / self.s
-        return grad_x, grad_y * self.n, grad_y
+        grad_gain, grad_bias = grad_y * self.n, grad_y
+        return grad_x, grad_gain, grad_bias
 
     def taken_inputs(self, taken):
         return taken.any(axis=-1, keepdims=True), taken, taken
@@ -51,7 +52,8 @@ class RmsNorm(Op):
     def backward(self, grad_y):
         g = grad_y * self.gain
         grad_x = (g - self.n * (g * self.n).mean(axis=-1, keepdims=True)) / self.s
-        return grad_x, grad_y * self.n
+        grad_gain = grad_y * self.n
+        return grad_x, grad_gain
 
     def taken_inputs(self, taken):
         return taken.any(axis=-1, keepdims=True), taken
