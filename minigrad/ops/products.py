@@ -60,6 +60,7 @@ class Einsum(Op):
     """z[out] = sum over the other labels of x1[labels1] x2[labels2] ...
 
     dL/dx1[labels1] = sum over the labels that x1 lacks of dL/dz[out] x2[labels2] ...
+    Elements that matter for nothing that was taken are left out of the sum, as they may hold NaN.
     """
 
     def __init__(self, subscripts):
@@ -71,7 +72,11 @@ class Einsum(Op):
         return np.einsum(self.subscripts, *xs)
 
     def backward(self, grad_z):
-        return tuple(self.gradient_of(i, grad_z, self.xs) for i in range(len(self.xs)))
+        xs = self.xs
+        if isinstance(self.taken, np.ndarray):
+            xs = [np.where(matters, x, 0) for matters, x in zip(self.taken_inputs(self.taken), xs, strict=True)]
+        grad_xs = tuple(self.gradient_of(i, grad_z, xs) for i in range(len(xs)))
+        return grad_xs
 
     def taken_inputs(self, taken):
         ones = [np.ones_like(x) for x in self.xs]

@@ -44,7 +44,8 @@ class Sum(Reduction):
         return x.sum(axis=self.axis, keepdims=self.keepdims)
 
     def backward(self, grad_y):
-        return (np.broadcast_to(self.unreduced(grad_y), self.shape),)
+        grad_x = np.broadcast_to(self.unreduced(grad_y), self.shape)
+        return (grad_x,)
 
 
 class Mean(Reduction):
@@ -56,7 +57,8 @@ class Mean(Reduction):
         return x.mean(axis=self.axis, keepdims=self.keepdims)
 
     def backward(self, grad_y):
-        return (np.broadcast_to(self.unreduced(grad_y) / self.n, self.shape),)
+        grad_x = np.broadcast_to(self.unreduced(grad_y) / self.n, self.shape)
+        return (grad_x,)
 
 
 class Max(Reduction):
@@ -71,7 +73,8 @@ class Max(Reduction):
 
     def backward(self, grad_y):
         ties = self.is_extreme.sum(axis=self.axis, keepdims=True)
-        return (self.unreduced(grad_y) * self.is_extreme / ties,)
+        grad_x = self.unreduced(grad_y) * self.is_extreme / ties
+        return (grad_x,)
 
     def taken_inputs(self, taken):
         return (self.unreduced(taken) & self.is_extreme,)
@@ -89,7 +92,8 @@ class Min(Reduction):
 
     def backward(self, grad_y):
         ties = self.is_extreme.sum(axis=self.axis, keepdims=True)
-        return (self.unreduced(grad_y) * self.is_extreme / ties,)
+        grad_x = self.unreduced(grad_y) * self.is_extreme / ties
+        return (grad_x,)
 
     def taken_inputs(self, taken):
         return (self.unreduced(taken) & self.is_extreme,)
@@ -112,7 +116,8 @@ class Var(Reduction):
         return np.square(self.centered).sum(axis=self.axis, keepdims=self.keepdims) / self.degrees
 
     def backward(self, grad_y):
-        return (self.unreduced(grad_y) * 2 * self.centered / self.degrees,)
+        grad_x = self.unreduced(grad_y) * 2 * self.centered / self.degrees
+        return (grad_x,)
 
 
 class Std(Var):
@@ -124,7 +129,8 @@ class Std(Var):
 
     def backward(self, grad_y):
         grad_variance = np.divide(grad_y, 2 * self.y, out=np.zeros_like(self.y), where=self.y != 0)
-        return super().backward(grad_variance)
+        (grad_x,) = super().backward(grad_variance)
+        return (grad_x,)
 
 
 class Prod(Reduction):
@@ -146,7 +152,8 @@ class Prod(Reduction):
         before = exclusive_products(rows)
         after = exclusive_products(rows[..., ::-1])[..., ::-1]
         others = np.moveaxis((before * after).reshape(moved.shape), last, axes)
-        return (self.unreduced(grad_y) * others,)
+        grad_x = self.unreduced(grad_y) * others
+        return (grad_x,)
 
 
 class Cumsum(Op):
@@ -164,7 +171,8 @@ class Cumsum(Op):
     def backward(self, grad_y):
         axis = 0 if self.axis is None else self.axis
         from_the_end = np.flip(np.cumsum(np.flip(grad_y, axis), axis=axis), axis)
-        return (from_the_end.reshape(self.shape),)
+        grad_x = from_the_end.reshape(self.shape)
+        return (grad_x,)
 
 
 class Norm(Reduction):
@@ -181,7 +189,8 @@ class Norm(Reduction):
         return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
-        return (self.unreduced(grad_y) * self.direction,)
+        grad_x = self.unreduced(grad_y) * self.direction
+        return (grad_x,)
 
 
 def exclusive_products(rows):

@@ -22,7 +22,9 @@ class Where(Op):
         return np.where(self.condition, x, y)
 
     def backward(self, grad_z):
-        return np.where(self.condition, grad_z, 0), np.where(self.condition, 0, grad_z)
+        grad_x = np.where(self.condition, grad_z, 0)
+        grad_y = np.where(self.condition, 0, grad_z)
+        return grad_x, grad_y
 
     def taken_inputs(self, taken):
         return taken & self.condition, taken & ~self.condition
@@ -39,7 +41,8 @@ class Maximum(Op):
         return z
 
     def backward(self, grad_z):
-        return grad_z * self.share_x, grad_z * (1 - self.share_x)
+        grad_x, grad_y = grad_z * self.share_x, grad_z * (1 - self.share_x)
+        return grad_x, grad_y
 
     def taken_inputs(self, taken):
         return taken & (self.share_x > 0), taken & (self.share_x < 1)
@@ -56,7 +59,8 @@ class Minimum(Op):
         return z
 
     def backward(self, grad_z):
-        return grad_z * self.share_x, grad_z * (1 - self.share_x)
+        grad_x, grad_y = grad_z * self.share_x, grad_z * (1 - self.share_x)
+        return grad_x, grad_y
 
     def taken_inputs(self, taken):
         return taken & (self.share_x > 0), taken & (self.share_x < 1)
@@ -76,7 +80,8 @@ class Clip(Op):
         return y
 
     def backward(self, grad_y):
-        return (grad_y * self.inside,)
+        grad_x = grad_y * self.inside
+        return (grad_x,)
 
     def taken_inputs(self, taken):
         return (taken & self.inside,)

@@ -19,7 +19,8 @@ class Reshape(Op):
         return x.reshape(self.shape)
 
     def backward(self, grad_y):
-        return (grad_y.reshape(self.x_shape),)
+        grad_x = grad_y.reshape(self.x_shape)
+        return (grad_x,)
 
 
 class Transpose(Op):
@@ -36,7 +37,8 @@ class Transpose(Op):
         return x.transpose(axes)
 
     def backward(self, grad_y):
-        return (grad_y.transpose(self.inverse),)
+        grad_x = grad_y.transpose(self.inverse)
+        return (grad_x,)
 
 
 class Swapaxes(Op):
@@ -51,7 +53,8 @@ class Swapaxes(Op):
         return x.swapaxes(self.axis1, self.axis2)
 
     def backward(self, grad_y):
-        return (grad_y.swapaxes(self.axis1, self.axis2),)
+        grad_x = grad_y.swapaxes(self.axis1, self.axis2)
+        return (grad_x,)
 
 
 class BroadcastTo(Op):
@@ -66,7 +69,8 @@ class BroadcastTo(Op):
         return np.broadcast_to(x, self.shape)
 
     def backward(self, grad_y):
-        return (grad_y,)
+        grad_x = grad_y
+        return (grad_x,)
 
 
 class Getitem(Op):
@@ -105,7 +109,8 @@ class Concatenate(Op):
         else:
             axis, lengths = self.axis, [shape[self.axis] for shape in self.shapes]
         stretches = np.split(grad_y, np.cumsum(lengths[:-1]), axis=axis)
-        return tuple(stretch.reshape(shape) for stretch, shape in zip(stretches, self.shapes, strict=True))
+        grad_xs = tuple(stretch.reshape(shape) for stretch, shape in zip(stretches, self.shapes, strict=True))
+        return grad_xs
 
 
 class Stack(Op):
@@ -120,7 +125,8 @@ class Stack(Op):
         return np.stack(xs, axis=self.axis)
 
     def backward(self, grad_y):
-        return tuple(np.moveaxis(grad_y, self.axis, 0))
+        grad_xs = tuple(np.moveaxis(grad_y, self.axis, 0))
+        return grad_xs
 
 
 def reshape(x, shape, *more):

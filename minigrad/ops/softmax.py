@@ -41,7 +41,8 @@ class LogSoftmax(Op):
 
     def backward(self, grad_y):
         grad_x = grad_y - self.p * grad_y.sum(axis=self.axis, keepdims=True)
-        return (np.where(self.is_empty, 0, grad_x),)
+        grad_x = np.where(self.is_empty, 0, grad_x)
+        return (grad_x,)
 
     def taken_inputs(self, taken):
         return (taken.any(axis=self.axis, keepdims=True),)
@@ -56,7 +57,8 @@ class Logsumexp(Reduction):
         return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
-        return (self.unreduced(grad_y) * self.p,)
+        grad_x = self.unreduced(grad_y) * self.p
+        return (grad_x,)
 
 
 def softmax_parts(x, axis):
