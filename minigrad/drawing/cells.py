@@ -1,5 +1,7 @@
 """Arrays in a node: as numbers, as a heat map of coloured cells, or as statistics."""
 
+import math
+
 import numpy as np
 
 from minigrad.drawing.markup import cell, row, small, table
@@ -11,15 +13,13 @@ MAX_SIDE = 32
 
 
 def form_of(array, values):
-    """Which form an array takes: "auto" decides by its size, and every form falls back to one that has room."""
-    rows = as_rows(array)
-    if array.size == 1 or (array.size <= MAX_NUMBERS and values in ("auto", "numbers")):
+    """Which form an array takes. "auto" decides by its size; what is too large for a form gets the next smaller one."""
+    longest = max(as_rows(array).shape)
+    if array.size == 0 or values == "statistics" or longest > MAX_SIDE:
+        return "numbers" if array.size == 1 else "statistics"
+    if array.size <= MAX_NUMBERS and values == "auto":
         return "numbers"
-    if values == "numbers" and array.size <= MAX_SIDE * 8:
-        return "numbers"
-    if values != "statistics" and array.size > 0 and max(rows.shape) <= MAX_SIDE:
-        return "heatmap"
-    return "statistics"
+    return "numbers" if values == "numbers" or array.size == 1 else "heatmap"
 
 
 def as_rows(array):
@@ -31,37 +31,59 @@ def array_cell(heading, array, values):
     """A table cell that shows an array under a heading."""
     form = form_of(array, values)
     if form == "statistics":
-        lines = [f"{heading}:", *statistics(array)]
-        return cell(
-            '<BR ALIGN="LEFT"/>'.join(small(line) for line in lines) + '<BR ALIGN="LEFT"/>', ALIGN="LEFT", BALIGN="LEFT"
-        )
+        lines = [row(cell(small(line, QUIET), ALIGN="LEFT")) for line in (heading, *statistics(array))]
+        return cell(table(*lines), VALIGN="TOP")
     rows = as_rows(array)
-    finite = np.abs(rows[np.isfinite(rows)], dtype=np.float64)
-    bound = float(finite.max()) if finite.size else 0.0
+    bound = largest(rows)
     draw_cell = number_cell if form == "numbers" else heat_cell
     grid = table(*(row(*(draw_cell(value, bound) for value in line)) for line in rows.tolist()), CELLSPACING="1")
-    caption = heading if form == "numbers" else f"{heading}  ±{number_text(bound)}"
-    return cell(table(row(cell(small(caption, QUIET))), row(cell(grid))))
+    scale = "" if form == "numbers" else f" ±{number_text(bound)}"
+    return cell(table(row(cell(small(heading + scale, QUIET))), row(cell(grid, ALIGN="CENTER"))), VALIGN="TOP")
+
+
+def largest(array):
+    """The largest size of a finite element; 0 if there is none."""
+    finite = np.abs(array[np.isfinite(array)], dtype=np.float64)
+    return float(finite.max(initial=0.0))
 
 
 def number_cell(value, bound):
     """A number on its colour."""
-    if not np.isfinite(value):
-        return cell(small(number_text(value), "#ffffff"), BGCOLOR=NOT_FINITE)
-    dark = bound > 0 and abs(value) > 0.7 * bound
-    return cell(small(number_text(value), "#ffffff" if dark and value < 0 else "#000000"), BGCOLOR=shade(value, bound))
+    if not math.isfinite(value):
+        return cell(small(str(value), "#ffffff"), BGCOLOR=NOT_FINITE)
+    on_blue = value < -0.6 * bound
+    return cell(small(aligned(value, bound), "#ffffff" if on_blue else "#000000"), BGCOLOR=shade(value, bound))
+
+
+def aligned(value, bound):
+    """A number with as many decimals as the largest of its array needs for three digits; an exact zero is `0`.
+
+    >>> aligned(0.5, 0.123), aligned(0.5, 12.3), aligned(0.001, 12.3), aligned(0.0, 12.3), aligned(3e-9, 3e-9)
+    ('0.500', '0.50', '0.00', '0', '3e-09')
+    """
+    if isinstance(value, int):
+        return str(value)
+    if value == 0:
+        return "0"
+    before = math.floor(math.log10(bound))  # digits before the point, less one
+    if not -3 <= before <= 5:
+        return f"{value:.2g}"
+    return f"{value:.{max(2 - before, 2 if before < 2 else 0)}f}"
 
 
 def heat_cell(value, bound):
-    """A colour alone, and a minus for the negative ones: in grey print both ends look the same."""
-    size = {"WIDTH": "9", "HEIGHT": "9", "FIXEDSIZE": "TRUE", "CELLPADDING": "0"}
-    if not np.isfinite(value):
-        return cell("", BGCOLOR=NOT_FINITE, **size)
-    return cell("", BGCOLOR=shade(value, bound), **size)
+    """A colour alone; the negative ones carry a minus, since in grey print both ends look the same."""
+    color = shade(value, bound) if math.isfinite(value) else NOT_FINITE
+    sign = small("-", "#ffffff" if value < -0.5 * bound else "#000000") if value < 0 else ""
+    return cell(sign, BGCOLOR=color, WIDTH="10", HEIGHT="10", FIXEDSIZE="TRUE", CELLPADDING="0")
 
 
 def statistics(array):
-    """The numbers of an array in a few lines; what is not finite is counted, not averaged."""
+    """The numbers of an array in a few lines; what is not finite is counted, not averaged.
+
+    >>> statistics(np.array([1.0, 3.0, np.nan]))
+    ['1 of 3 NaN or inf', 'mean 2, std 1', '1 to 3', 'norm 3.16']
+    """
     if not array.size:
         return ["empty"]
     finite = array[np.isfinite(array)].astype(np.float64)

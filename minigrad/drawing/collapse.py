@@ -40,13 +40,15 @@ class View:
     Args:
         graph: the whole.
         depth: how many levels of boxes are seen, counted inside the box that holds everything with a scope: 1 shows
-            the parts of a block, or the blocks of a stack; 0 closes that box too. None opens all.
+            the parts of a block, or the blocks of a stack; 0 closes that box too. A box of one op stays closed, since
+            its name says more than the op. None opens all.
         expand: path of a box, or several, to be opened whatever the depth; its end is enough ("attention").
 
     Attributes:
         items: the nodes and closed boxes that are seen, from the inputs to the output.
         arrows: the lines between them.
         contents: for each closed box, the nodes in it.
+        note: what is to be said of the view under its title; None for nothing.
 
     Raises:
         ValueError: a negative depth, or no box of that path.
@@ -58,6 +60,7 @@ class View:
         expand = [expand] if isinstance(expand, str) else list(expand)
         self.graph = graph
         self.depth = 1 if depth is None and expand else depth
+        self.note: str | None = None
         self.contents: dict[Box, list[Node]] = {}
         self.arrows: list[Arrow] = []
         self.closed = self.closed_boxes(expand)
@@ -69,9 +72,10 @@ class View:
         """For each box the outermost closed one around it, or itself; None if it can be seen open."""
         opened = {box for path in expand for found in boxes_at(self.graph, path) for box in ancestors(found)}
         level = None if self.depth is None else max(1, self.depth + outer_depth(self.graph))
+        n_ops = ops_in_boxes(self.graph)
         closed: dict[Box | None, Box | None] = {None: None}
         for box in self.graph.boxes:
-            closes = level is not None and box.depth >= level and box not in opened
+            closes = level is not None and box not in opened and (box.depth >= level or n_ops[box] == 1)
             closed[box] = closed[box.parent] or (box if closes else None)
         return closed
 
@@ -144,11 +148,45 @@ class View:
                 yield "item", child
 
 
+def view_within(limit, graph, depth=None, expand=()):
+    """The view asked for or, if that has more than `limit` items, the deepest that has not, with a note.
+
+    If no depth helps, it is the view of depth 0.
+    """
+    wanted = View(graph, depth, expand)
+    if limit is None or len(wanted.items) <= limit:
+        return wanted
+    levels = max((box.depth for box in graph.boxes), default=0) - outer_depth(graph)
+    view = View(graph, 0, expand)
+    for level in range(1, min(levels, wanted.depth or levels) + 1):
+        deeper = View(graph, level, expand)
+        if len(deeper.items) > limit:
+            break
+        view = deeper
+    if len(view.items) < len(wanted.items):
+        view.note = (
+            f"closed at depth {view.depth}: {len(wanted.items):,} nodes are more than {limit:,}; limit=None draws all"
+        )
+    return view
+
+
 def outer_depth(graph):
     """Depth of the innermost box around everything that is in a box; 0 if there is none."""
     boxes = [node.box for node in graph.nodes if node.box is not None]
     common = common_box(boxes) if boxes else None
     return common.depth if common else 0
+
+
+def ops_in_boxes(graph):
+    """How many ops there are in each box and in those inside of it."""
+    n_ops = dict.fromkeys(graph.boxes, 0)
+    for node in graph.nodes:
+        if node.op is not None and node.box is not None:
+            n_ops[node.box] += 1
+    for box in reversed(graph.boxes):  # the inner before the outer
+        if box.parent is not None:
+            n_ops[box.parent] += n_ops[box]
+    return n_ops
 
 
 def boxes_at(graph, path):

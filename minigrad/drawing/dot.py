@@ -28,10 +28,11 @@ def dot_text(view, look):
     import graphviz  # noqa: PLC0415  here, so that `import minigrad` loads NumPy alone
 
     dot = graphviz.Digraph("minigrad")
-    dot.attr("graph", rankdir=look.direction, ranksep="0.35", nodesep="0.25", bgcolor="white")
+    dot.attr("graph", rankdir=look.direction, ranksep="0.25", nodesep="0.25", bgcolor="white")
     dot.attr("graph", fontname="Helvetica", label=caption(view, look), labelloc="t", tooltip=" ")
-    dot.attr("node", shape="box", fontname="Helvetica", fontsize="10", margin="0.05,0.03", height="0.2", width="0.3")
+    dot.attr("node", shape="box", fontname="Helvetica", fontsize="10", margin="0.08,0.07", height="0.2", width="0.3")
     dot.attr("edge", fontname="Helvetica", fontsize="8", arrowsize="0.7")
+    lit = highlighted(view, look)
     for event, thing in view.walk():
         if event == "enter":
             dot.body.append(f"subgraph cluster_{thing.id} {{\n")
@@ -39,13 +40,28 @@ def dot_text(view, look):
         elif event == "leave":
             dot.body.append("}\n")
         else:
-            dot.node(thing.id, **item_attributes(view, look, thing))
+            dot.node(thing.id, **item_attributes(view, look, thing, lit.get(thing)))
 
     largest = largest_norm(view)
     for arrow in view.arrows:
         ends = (arrow.start.id, arrow.end.id)
         dot.edge(*(ends if look.flow == "forward" else ends[::-1]), **arrow_attributes(look, arrow, largest))
     return dot.source
+
+
+def highlighted(view, look):
+    """The colour of each item that holds a highlighted tensor; the first one counts.
+
+    Raises:
+        ValueError: a tensor that is not in the graph.
+    """
+    lit = {}
+    for tensor, color in look.highlight.items():
+        node = view.graph.node_of.get(tensor)
+        if node is None:
+            raise ValueError(f"draw: cannot highlight {tensor!r}, which is not in {view.graph}")
+        lit.setdefault(view.item_of(node), color)
+    return lit
 
 
 def box_attributes(box):
@@ -61,43 +77,44 @@ def box_attributes(box):
     }
 
 
-def item_attributes(view, look, item):
+def item_attributes(view, look, item, highlight=None):
     """How a node or closed box looks."""
     kind = KINDS[kind_of(item)]
-    lit = [color for tensor, color in look.highlight.items() if view.item_of(view.graph.node_of[tensor]) is item]
     return {
         "id": item.id,
         "label": f"<{item_label(view, look, item)}>",
         "tooltip": tooltip(tooltip_lines(view, item)),
         "style": kind.style,
         "fillcolor": kind.fill,
-        "color": lit[0] if lit else kind.border,
-        "penwidth": "4" if lit else str(kind.width),
+        "color": highlight or kind.border,
+        "penwidth": "5" if highlight else str(kind.width),
+        "class": kind_of(item),
     }
 
 
 def item_label(view, look, item):
     """Title, what it is, and its arrays, one under the other."""
-    rows = [row(cell(font(title_of(item), 10, bold=True)))]
-    rows += [row(cell(font(line, 8, QUIET))) for line in details_of(view, item) if line]
     tensors = view.results(item)
-    if len(tensors) == 1:
-        rows += tensor_rows(view, look, tensors[0])
+    tensor = tensors[0] if len(tensors) == 1 else None
+    shows_arrays = tensor is not None and has_room(view, look, tensor)
+    lines = details_of(view, item)
+    if look.grads and tensor is not None and tensor.requires_grad and not (shows_arrays and tensor.grad is not None):
+        lines.append(gradient_text(tensor))
+    rows = [row(cell(font(title_of(item), 10, bold=True)))]
+    rows += [row(cell(small(line, QUIET))) for line in lines if line]
+    if shows_arrays:
+        arrays = [array_cell("value", tensor.data, look.values)]
+        if look.grads and tensor.grad is not None:
+            arrays.append(array_cell("gradient", tensor.grad, look.values))
+        rows.append(row(cell(table(row(*arrays), CELLSPACING="2"))))
     return table(*rows)
 
 
-def tensor_rows(view, look, tensor):
-    """Value and gradient side by side, or the gradient's size alone."""
-    shows_arrays = look.values and (look.values != "auto" or len(view.items) <= MANY)
-    arrays = []
-    if shows_arrays:
-        arrays.append(array_cell("value", tensor.data, look.values))
-    if shows_arrays and look.grads and tensor.grad is not None:
-        arrays.append(array_cell("gradient", tensor.grad, look.values))
-    rows = [row(cell(table(row(*arrays), CELLSPACING="2")))] if arrays else []
-    if look.grads and tensor.requires_grad and (tensor.grad is None or not shows_arrays):
-        rows.append(row(cell(small(gradient_text(tensor), QUIET))))
-    return rows
+def has_room(view, look, tensor):
+    """Whether arrays are shown: on demand, or by default in a small picture. A constant number is its own title."""
+    if not look.values or (tensor.is_leaf and tensor.size == 1 and not tensor.requires_grad):
+        return False
+    return look.values != "auto" or len(view.items) <= MANY
 
 
 def tooltip_lines(view, item):
@@ -121,16 +138,18 @@ def arrow_attributes(look, arrow, largest):
     """How an arrow looks: a skip is the boldest line, and a larger gradient makes any line wider."""
     gradient = arrow.gradient if look.grads else None
     size = None if gradient is None else norm(gradient)
-    width = 1.0 if size is None else 0.75 + 2.5 * strength(size, largest)
+    width = 1.0 if size is None else 0.75 + 2.25 * strength(size, largest)
     color = SKIP if arrow.is_skip else ARROW if arrow.tensor.requires_grad else NO_GRADIENT
     attributes = {
         "id": arrow.id,
+        "class": "skip" if arrow.is_skip else "arrow",
         "tooltip": tooltip(arrow_lines(arrow)),
         "color": color,
-        "penwidth": f"{width + 3 if arrow.is_skip else width:.2f}",
+        "penwidth": f"{width + 2.75 if arrow.is_skip else width:.2f}",
     }
     if size is not None:
-        attributes["label"] = f"<{small(number_text(size), color)}>"
+        spacer = cell("", WIDTH="6" if arrow.is_skip else "2")  # keeps the number clear of the line
+        attributes["label"] = f"<{table(row(spacer, cell(small(number_text(size), color))))}>"
     if not arrow.tensor.requires_grad:
         attributes["style"] = "dashed"
     return attributes

@@ -1,7 +1,7 @@
 """The title of a picture and its legend: what the colours and lines that occur in it mean."""
 
 from minigrad.drawing.markup import cell, font, row, small, table
-from minigrad.drawing.style import ARROW, KINDS, NO_GRADIENT, QUIET, SKIP, kind_of, shade
+from minigrad.drawing.style import ARROW, KINDS, NO_GRADIENT, NOT_FINITE, QUIET, SKIP, kind_of, shade
 from minigrad.drawing.words import clean
 
 PER_ROW = 4
@@ -12,12 +12,16 @@ def caption(view, look):
     rows = []
     if look.title:
         rows.append(row(cell(font(clean(look.title, 120), 14, bold=True))))
+    if view.note:
+        rows.append(row(cell(font(view.note, 9, NOT_FINITE))))
     if look.legend:
         entries = [
-            table(row(cell(swatch), cell(small(clean(meaning), QUIET)))) for swatch, meaning in legend(view, look)
+            table(row(cell(swatch), cell(small(clean(meaning, 80), QUIET)))) for swatch, meaning in legend(view, look)
         ]
         lines = [entries[i : i + PER_ROW] for i in range(0, len(entries), PER_ROW)]
-        rows += [row(cell(table(row(*(cell(entry) for entry in line)), CELLSPACING="3"))) for line in lines]
+        rows += [
+            row(cell(table(row(*(cell(entry, ALIGN="LEFT") for entry in line)), CELLSPACING="2"))) for line in lines
+        ]
     return f"<{table(*rows)}>" if rows else ""
 
 
@@ -28,11 +32,11 @@ def legend(view, look):
     if any(arrow.is_skip for arrow in view.arrows):
         entries.append((line_swatch(SKIP, 5), "skip of a residual"))
     if look.grads and any(arrow.gradient is not None for arrow in view.arrows):
-        entries.append((line_swatch(ARROW, 3), "wider and labelled: norm of the gradient delivered"))
+        entries.append((line_swatch(ARROW, 3), "number and width: norm of the gradient delivered"))
     if any(not arrow.tensor.requires_grad for arrow in view.arrows):
-        entries.append((line_swatch(NO_GRADIENT, 1), "dashed: wants no gradient"))
+        entries.append((line_swatch(NO_GRADIENT, 1), "wants no gradient (dashed)"))
     if look.values:
-        entries.append((scale_swatch(), "negative, 0, positive; the same end for + and -"))
+        entries.append((scale_swatch(), "negative, 0, positive"))
     entries += [(cell_swatch(color), meaning) for color, meaning in look.meanings.items()]
     return entries
 

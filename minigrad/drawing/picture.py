@@ -1,74 +1,114 @@
-"""The picture that `draw` returns."""
+"""The picture that `draw` returns: one view of a graph, in every format."""
 
+import sys
 import warnings
 from pathlib import Path
 
-from minigrad.drawing.collapse import View
+from minigrad.drawing.collapse import view_within
 from minigrad.drawing.dot import dot_text
 from minigrad.drawing.files import check_place, write_whole
-from minigrad.drawing.renderer import NoRendererError, find_renderer, render
+from minigrad.drawing.mermaid import mermaid_text
+from minigrad.drawing.renderer import NoRendererError, render
 from minigrad.drawing.style import Look
+from minigrad.drawing.text_tree import tree_text
 from minigrad.graph import Graph
 
 RENDERED = ("svg", "png", "pdf")
-WRITTEN = ("dot", "gv")
+FORMATS = (*RENDERED, "dot", "gv", "mmd", "txt")
 
 
 class Picture:
-    """A graph as it was asked for; it shows itself in a notebook.
+    """A view of a graph with a look. It shows itself in a notebook.
 
     Attributes:
         view: what of the graph is seen.
         look: the options.
-        path: the file that `draw` wrote; None if none.
+        limit: how many items may be laid out; None for any number.
+        path: the file that it was last saved to; None if none.
     """
 
-    def __init__(self, view, look):
+    def __init__(self, view, look, limit=None):
         self.view = view
         self.look = look
+        self.limit = limit
         self.path = None
 
     def dot(self):
-        """As DOT text."""
+        """As DOT text, for Graphviz."""
         return dot_text(self.view, self.look)
 
+    def mermaid(self):
+        """As Mermaid text, for Markdown."""
+        return mermaid_text(self.view, self.look)
+
+    def text(self):
+        """As an indented tree, for a terminal."""
+        return tree_text(self.view, self.look)
+
     def svg(self):
-        """As the text of an svg. It keeps to the width of the page that it is put into.
+        """As the text of an svg that shrinks with the page it is put into. Nodes have ids n0, n1 ..., arrows e0 ...
 
         Raises:
             NoRendererError: no Graphviz program.
+            ValueError: more items than the limit.
         """
-        text = render(self.dot(), "svg").decode()
-        return text.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+        return self.rendered("svg").decode().replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+
+    def rendered(self, format):
+        if self.limit is not None and len(self.view.items) > self.limit:
+            raise ValueError(
+                f"draw: {len(self.view.items):,} nodes even with all boxes closed, more than the limit of "
+                f"{self.limit:,}: put ops into scopes, write .dot, .mmd or .txt, or force it with limit=None"
+            )
+        return render(self.dot(), format)
+
+    def content(self, format):
+        """The bytes of a file in this format."""
+        if format == "svg":
+            return self.svg().encode()
+        if format in RENDERED:
+            return self.rendered(format)
+        texts = {"dot": self.dot, "gv": self.dot, "mmd": self.mermaid, "txt": self.text}
+        return (texts[format]() + "\n").encode()
 
     def save(self, path):
-        """Write it in the format that the suffix names, and return the path.
+        """Write it in the format that the suffix names: svg, png, pdf, dot, mmd (Mermaid) or txt.
+
+        The file is written whole or not at all. Without a program that draws the format, the DOT text is written
+        beside it, and a warning says how to get one.
 
         Raises:
-            ValueError: a suffix that is no format.
-            NoRendererError: no Graphviz program, or none that writes this format.
-            FileNotFoundError, IsADirectoryError: no such folder, or it is one.
+            ValueError: another suffix, or more items than the limit.
+            FileNotFoundError, IsADirectoryError: the folder is not there, or the path is one.
         """
         path = Path(path)
         format = path.suffix[1:].lower()
+        if format not in FORMATS:
+            raise ValueError(f"draw: the name of a picture ends in .{', .'.join(FORMATS)}; got {path.name!r}")
         check_place(path)
-        if format == "svg":
-            content = self.svg().encode()
-        elif format in RENDERED:
-            content = render(self.dot(), format)
-        elif format in WRITTEN:
-            content = self.dot().encode()
-        else:
-            raise ValueError(f"draw: {path.name!r} must end in one of .{', .'.join(RENDERED + WRITTEN)}")
+        try:
+            content = self.content(format)
+        except NoRendererError as error:
+            path = path.with_suffix(".dot")
+            content = self.content("dot")
+            warnings.warn(f"{error}. Wrote {path} instead", stacklevel=3)
         write_whole(path, content)
         self.path = path
-        return path
+
+    def show(self):
+        """Show it from anywhere in a notebook's cell; in a terminal, print it as text."""
+        if "IPython" in sys.modules:
+            sys.modules["IPython"].display.display(self)
+        else:
+            print(self.text())
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        """For notebooks: the svg, and the text for where it cannot be shown."""
-        bundle = {"text/plain": repr(self)}
-        if find_renderer() is not None:
+        """What a notebook shows: the svg, or the text where it cannot be drawn."""
+        bundle = {"text/plain": self.text()}
+        try:
             bundle["image/svg+xml"] = self.svg()
+        except (NoRendererError, ValueError) as error:
+            bundle["text/plain"] += f"\n{error}"
         return bundle
 
     def __repr__(self):
@@ -89,16 +129,47 @@ def draw(
     legend=True,
     highlight=None,
     meanings=None,
+    limit=1500,
 ):
-    """Draw how a tensor was made, and the gradients if there are any."""
+    """Draw how a tensor was made and, after `backward()`, the gradients that came back.
+
+    Boxes are scopes, the boldest lines are the skips of residuals, and a legend says what the rest means.
+
+    Args:
+        tensor: the result to look back from, or a `Graph` of it.
+        path: where to write it, by suffix: svg, png, pdf, dot, mmd (Mermaid) or txt. None writes nothing.
+        depth: levels of boxes to open, counted inside the box that holds everything: 1 shows the parts of a block,
+            or the blocks of a stack; None opens all.
+        values: how arrays are shown: "numbers", "heatmap", "statistics", False for not at all, or "auto": by size,
+            and only in a picture of up to 100 nodes.
+        grads: whether gradients are shown, in the nodes and on the arrows.
+        direction: where the arrows go: "TB" from top to bottom, "BT", "LR", "RL".
+        expand: path of a box to be opened besides, such as "blocks.3.attention", or several.
+        flow: "forward" for arrows that follow the data, "backward" for arrows that follow the gradient.
+        title: a line above the picture.
+        legend: whether a legend is shown.
+        highlight: colours of some tensors, as in ``{tensor: "red"}``: the border of their node, or of its closed box.
+        meanings: what these colours mean, for the legend, as in ``{"red": "the first NaN"}``.
+        limit: a picture of more items than this is drawn at the depth that fits, with a warning. None for no limit.
+
+    Returns:
+        Picture: it shows itself in a notebook, and has the texts: `svg()`, `dot()`, `mermaid()`, `text()`.
+
+    Raises:
+        TypeError: not a tensor.
+        ValueError: an option, suffix, box or colour that does not exist; too many items at every depth.
+        FileNotFoundError, IsADirectoryError: the folder is not there, or the path is one.
+
+    >>> x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    >>> draw((x * x).sum())
+    <Picture of <Graph of sum: 3 nodes, 3 edges>, 3 shown>
+    """
     graph = tensor if isinstance(tensor, Graph) else Graph(tensor)
+    view = view_within(limit, graph, depth, expand)
+    if view.note:
+        warnings.warn(f"draw: {view.note}", stacklevel=2)
     look = Look(values, grads, direction, flow, title, legend, dict(highlight or {}), dict(meanings or {}))
-    picture = Picture(View(graph, depth, expand), look)
-    if path is None:
-        return picture
-    try:
+    picture = Picture(view, look, limit)
+    if path is not None:
         picture.save(path)
-    except NoRendererError as error:
-        picture.save(Path(path).with_suffix(".dot"))
-        warnings.warn(f"{error}. Wrote {picture.path} instead", stacklevel=2)
     return picture

@@ -1,5 +1,6 @@
 """How a picture looks: its options, its colours, and what the colours mean."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from minigrad.graph import Box
 VALUES = ("auto", "numbers", "heatmap", "statistics", False)
 DIRECTIONS = ("TB", "BT", "LR", "RL")
 FLOWS = ("forward", "backward")
+COLOR = re.compile(r"[a-z]+[0-9]{0,3}|#[0-9a-fA-F]{6}")
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,9 @@ class Look:
             if getattr(self, name) not in possible:
                 listed = ", ".join(repr(value) for value in possible)
                 raise ValueError(f"draw: {name} is one of {listed}; got {getattr(self, name)!r}")
+        for color in (*self.highlight.values(), *self.meanings):
+            if not COLOR.fullmatch(color):
+                raise ValueError(f"draw: a colour is a name such as 'red', or '#d7191c'; got {color!r}")
 
 
 class Kind(NamedTuple):
@@ -51,7 +56,7 @@ KINDS = {
     "constant": Kind("constant", "#f3f3f3", "#888888", "filled,dashed"),
     "result": Kind("result of an op", "#ffffff", "#555555"),
     "residual": Kind("residual addition", "#d8f0ec", "#00796b", "filled,rounded", 2.0),
-    "closed": Kind("closed box", "#ece8f4", "#6a51a3", "filled,rounded", 1.5),
+    "closed": Kind("closed box: ops inside", "#ece8f4", "#6a51a3", "filled,rounded", 1.5),
 }
 
 TEXT = "#222222"

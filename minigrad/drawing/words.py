@@ -62,8 +62,13 @@ def argument_text(value):
 
 def op_text(op):
     """The op and what it was told: `sum axis=-1`."""
-    told = [f"{name}={argument_text(value)}" for name, value in arguments(op).items() if name != "label"]
+    told = [f"{name}={argument_text(value)}" for name, value in arguments(op).items() if shown(name, value)]
     return clean(" ".join([op.name.replace("_", " "), *told]), 60)
+
+
+def shown(name, value):
+    """A label is the title already, and what is False says nothing."""
+    return name != "label" and value is not False
 
 
 def counted(n, word):
