@@ -94,23 +94,18 @@ class Op:
             data = np.asarray(data)
         data.setflags(write=False)
 
-        recorded = wants_grad and recording.RECORDING.get()
+        if wants_grad and recording.RECORDING.get():
+            self.number = next(NUMBERS)
+            frame = sys._getframe(1)  # as recording.user_frame finds it, without a frame more to step through
+            while frame.f_code.co_filename.startswith(recording.LIBRARY_FOLDERS) and frame.f_back is not None:
+                frame = frame.f_back
+            self.filename, self.lineno = frame.f_code.co_filename, frame.f_lineno
+            result = Tensor.from_op(data, self)
+        else:
+            result = Tensor.from_op(data, None, recording.NO_GRAD_CUT if wants_grad else None)
         if WATCHERS:
-            after_forward(self, data)
-        if not recorded:
-            return Tensor.from_op(data, None, recording.NO_GRAD_CUT if wants_grad else None)
-        self.number = next(NUMBERS)
-        frame = sys._getframe(1)  # as recording.user_frame finds it, without a frame more to step through
-        while frame.f_code.co_filename.startswith(recording.LIBRARY_FOLDERS) and frame.f_back is not None:
-            frame = frame.f_back
-        self.filename, self.lineno = frame.f_code.co_filename, frame.f_lineno
-        return Tensor.from_op(data, self)
-
-    def taken_inputs(self, taken):
-        """For each input, which of its elements have a say in what readers took of the result; booleans."""
-        if self.moves:
-            return tuple(grad != 0 for grad in self.backward(taken))
-        return (taken if self.elementwise else np.any(taken),) * len(self.inputs)
+            after_forward(self, result)
+        return result
 
     @property
     def name(self):

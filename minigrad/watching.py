@@ -25,7 +25,7 @@ class Watcher:
         return False
 
     def after_forward(self, op, result):
-        """`result` is the array that `op.forward` returned."""
+        """`result` is the new tensor; its `op` is None where nothing is recorded."""
 
     def before_pass(self, output):
         """A backward pass is about to start from the tensor `output`."""
