@@ -47,7 +47,7 @@ class Op:
     elementwise = False  # y[i] depends on x[i] alone, and backward returns gradients in y's shape
     moves = False  # y holds elements or sums of elements of x, so backward only moves and adds gradients
     selects = False  # some elements of an input may have no say in the result, whatever they are
-    taken: "np.ndarray | bool" = True  # where a reader took the result, in the last pass; see gradients.py
+    taken: np.ndarray | bool = True  # where a reader took the result, in the last pass; see gradients.py
 
     inputs: tuple[Tensor, ...] = ()
     grad_inputs: tuple[np.ndarray | None, ...] | None = None
@@ -106,6 +106,12 @@ class Op:
         if WATCHERS:
             after_forward(self, result)
         return result
+
+    def taken_inputs(self, taken):
+        """For each input, which of its elements have a say in what readers took of the result; booleans."""
+        if self.moves:
+            return tuple(grad != 0 for grad in self.backward(taken))
+        return (taken if self.elementwise else np.any(taken),) * len(self.inputs)
 
     @property
     def name(self):
