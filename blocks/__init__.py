@@ -2,6 +2,7 @@
 
 from blocks.attention import MultiHeadAttention
 from blocks.feed_forward import FeedForward, SwiGLU
+from blocks.gradient_faults import gradient_faults
 from blocks.gradient_paths import gradient_paths, residual_gradients
 from blocks.language_model import LanguageModel
 from blocks.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm
@@ -23,6 +24,7 @@ __all__ = [
     "Stack",
     "SwiGLU",
     "TransformerBlock",
+    "gradient_faults",
     "gradient_paths",
     "lesson_block",
     "residual_gradients",

@@ -32,7 +32,8 @@ def residual_gradients(loss, x, grad=None):
 
     Returns:
         A list of `ResidualGradient`, in order from the input; `print()` of it is a table. It is empty if there is no
-        residual between the two.
+        residual between the two. A residual whose skip does not lead back to `x` (it was detached, or `x` lies inside
+        the branch) has no such split and is left out; `gradient_faults` speaks up if a skip was detached.
 
     Raises:
         ValueError: `loss` does not depend on `x`, or `x` asks for no gradient.
@@ -45,7 +46,7 @@ def residual_gradients(loss, x, grad=None):
     block.feed_forward_residual True
     """
     path = Path(loss, x)
-    split = ByStretch(path.residuals)
+    split = ByStretch(path)
     carry(path, first_gradient(loss, grad), split)
     return ResidualGradients(
         ResidualGradient(name, *split.found[residual])
@@ -90,7 +91,7 @@ def gradient_paths(loss, x, by="route", grad=None):
             f"gradient_paths: {len(path.residuals)} residuals make 2^{len(path.residuals)} routes, and more than "
             f'{MAX_ROUTES} are not sensible to list; use by="length" or by="residual", or a tensor nearer to the loss'
         )
-    split = SPLITS[by](path.residuals)
+    split = SPLITS[by](path)
     parts = carry(path, first_gradient(loss, grad), split)
     return GradientPaths(split.named(parts, x), by, list(path.residuals.values()))
 
@@ -164,8 +165,8 @@ class Split:
 
     start: object = None
 
-    def __init__(self, residuals):
-        self.residuals = residuals
+    def __init__(self, path):
+        self.residuals = path.residuals
 
     def beyond(self, label, residual, i):
         """The labels of a part after it was delivered to input i of a residual addition."""
@@ -183,10 +184,10 @@ class Split:
 class ByRoute(Split):
     """Labels are routes: what was taken at each residual, from the input to the output."""
 
-    def __init__(self, residuals):
-        super().__init__(residuals)
-        self.place = {residual: n for n, residual in enumerate(residuals)}
-        self.start = ("-",) * len(residuals)
+    def __init__(self, path):
+        super().__init__(path)
+        self.place = {residual: n for n, residual in enumerate(path.residuals)}
+        self.start = ("-",) * len(path.residuals)
 
     def beyond(self, label, residual, i):
         n = self.place[residual]
@@ -228,19 +229,24 @@ class ByStretch(Split):
     sublayers side by side); its part keeps the pair past that point, and loses it at the next tensor.
 
     Attributes:
-        found: for each residual what came to its input over the skip, and through the branch.
+        starting_at: the residuals by their input, if that leads back to x.
+        found: for each of these what came to its input over the skip, and through the branch.
     """
 
     start = ()
 
-    def __init__(self, residuals):
-        super().__init__(residuals)
+    def __init__(self, path):
+        super().__init__(path)
         self.found = {}
         self.starting_at = {}
-        for residual in residuals:
-            self.starting_at.setdefault(residual.inputs[ResidualAdd.SKIP], []).append(residual)
+        for residual in path.residuals:
+            skip = residual.inputs[ResidualAdd.SKIP]
+            if skip in path.between:
+                self.starting_at.setdefault(skip, []).append(residual)
 
     def beyond(self, label, residual, i):
+        if residual.inputs[ResidualAdd.SKIP] not in self.starting_at:
+            return (label,)
         return (((residual, i), *label),)
 
     def arrived(self, tensor, parts):

@@ -1,4 +1,4 @@
-"""What the split of a gradient looks like in a terminal."""
+"""What the split of a gradient, and what is odd about it, look like in a terminal."""
 
 from typing import NamedTuple
 
@@ -99,6 +99,40 @@ class GradientPaths(dict):
             lines += ["", "A route names what it took at each residual, from the input to the output:"]
             lines += ["  " + ", ".join(self.residuals)]
         return "\n".join(lines)
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))
+
+
+class GradientFault(NamedTuple):
+    """One odd thing: what it is in a word or two, where it is, and what was measured."""
+
+    kind: str
+    where: str
+    text: str
+
+    def __repr__(self):
+        return f"<{self.kind}: {self.where}>"
+
+
+class GradientFaults(list):
+    """`GradientFault` records; `print()` is a report, and it says so if there is nothing odd.
+
+    Attributes:
+        checked: what was looked at, in words.
+    """
+
+    def __init__(self, faults, checked):
+        super().__init__(faults)
+        self.checked = checked
+
+    def __str__(self):
+        if not self:
+            return f"Nothing odd about the gradient.\nLooked at: {self.checked}."
+        lines = [f"{len(self)} odd thing{'s' if len(self) > 1 else ''} about the gradient"]
+        for i, fault in enumerate(self, start=1):
+            lines += ["", f"{i}. {fault.kind}: {fault.where}", *(f"   {line}" for line in fault.text.splitlines())]
+        return "\n".join([*lines, "", f"Looked at: {self.checked}."])
 
     def _repr_pretty_(self, printer, cycle):
         printer.text(str(self))

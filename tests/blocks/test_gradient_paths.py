@@ -277,6 +277,7 @@ def test_a_skip_that_delivers_nothing_is_zero_not_missing():
     routes = gradient_paths(loss, x)
     assert set(routes) == {("branch",)}
     np.testing.assert_allclose(routes["branch",], x.grad, rtol=1e-12)
+    assert residual_gradients(loss, x) == []  # no gradient arrives at its input, and gradient_faults says why
 
 
 def test_names_come_from_scopes_and_labels():
