@@ -40,9 +40,10 @@ def test_stops_at_a_full_name_forward_and_backward(stops):
     stack, x = model()
     with break_at("blocks.1.attention.softmax"):
         (stack(x) * stack(x)).sum().backward()
-    assert names(stops) == [("__call__", "blocks.1.attention.softmax")] * 2 + [
-        ("backprop", "blocks.1.attention.softmax")
-    ] * 2
+    assert (
+        names(stops)
+        == [("__call__", "blocks.1.attention.softmax")] * 2 + [("backprop", "blocks.1.attention.softmax")] * 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_an_exception_leaves_no_breakpoint_behind(stops):
 
 def test_an_error_in_a_condition_is_not_taken_for_one_of_the_op():
     x = Tensor([1.0, 2.0], requires_grad=True)
-    with pytest.raises(ValueError, match="^mine$"), break_at(condition_that_fails):
+    with pytest.raises(ValueError, match=r"^mine$"), break_at(condition_that_fails):
         x.softmax().norm().backward()
 
 

@@ -1,0 +1,216 @@
+"""detect_anomaly: which op made the first NaN or inf, and where it came from."""
+
+import numpy as np
+
+from minigrad.backprop import topological_order
+from minigrad.debugging.words import first_bad, input_names, is_bad, made_at, name_of, numbers_of, result_name, rule_of
+from minigrad.recording import user_frame
+from minigrad.watching import Watcher
+
+RED, SHADE = "#d7191c", "#f4a582"
+
+
+class Anomaly:
+    """A NaN or inf, and who made it out of finite numbers. `print()` of it is the report.
+
+    Attributes:
+        phase: "forward" or "backward"; "given" if no op made it, because it came in from outside.
+        tensor: the result of the culprit; in phase "given", the tensor that it came in with.
+        op: the culprit; None for a leaf.
+        index: of the first bad element, in the result or in the gradient that was delivered.
+        tainted: the tensors that it spoils, the culprit's first.
+        output: the tensor whose graph holds all of them.
+    """
+
+    def __init__(self, phase, tensor, op, array, what, tainted, output):
+        self.phase, self.tensor, self.op = phase, tensor, op
+        self.index = first_bad(array)
+        self.tainted, self.output = tainted, output
+        self.lines = [f"{what} {array[self.index]} at index {self.index} of shape {array.shape}."]
+        if op is not None:
+            self.lines += [f"    rule       {rule_of(op)[0]}", f"    made at    {made_at(op)}"]
+            self.lines += [
+                f"    input {name:<4} {numbers_of(x.data)}: {name_of(x)}"
+                for name, x in zip(input_names(op), op.inputs, strict=True)
+            ]
+
+    def draw(self, path=None, **options):
+        """The graph with the culprit red and what it spoils shaded; options as in `minigrad.draw`."""
+        from minigrad.drawing import draw  # noqa: PLC0415  (a picture is for who asks for it)
+
+        colors = dict.fromkeys(self.tainted, SHADE) | {self.tensor: RED}
+        meanings = {RED: "made the first NaN or inf", SHADE: "spoiled by it"}
+        return draw(self.output, path, highlight=colors, meanings=meanings, **options)
+
+    def __str__(self):
+        return "\n".join(self.lines)
+
+    def __repr__(self):
+        return f"<anomaly {self.phase}, {name_of(self.tensor)}, index {self.index}>"
+
+
+class AnomalyError(FloatingPointError):
+    """What `detect_anomaly` raises. `anomaly` tells it in detail, `draw` makes the picture."""
+
+    def __init__(self, anomaly):
+        super().__init__(str(anomaly))
+        self.anomaly = anomaly
+
+    def draw(self, path=None, **options):
+        """See `Anomaly.draw`."""
+        return self.anomaly.draw(path, **options)
+
+
+class detect_anomaly(Watcher):
+    """Find the op that makes the first NaN or inf out of finite numbers, in forward or backward.
+
+    A forward anomaly is reported when `backward()` starts from a result that it spoiled, or else at the end of the
+    block; so the report can say how far it went. If the result is finite all the same (1 / inf is 0, and `where`
+    may not take it), it did no harm and is forgotten. A backward anomaly is reported at once. NumPy's own warnings
+    are silent inside: this says more. Looking at every array costs time, so it is for the search alone.
+
+    Raises:
+        AnomalyError: a FloatingPointError that names the op, the index, your line, and its inputs with their ranges.
+            Its `draw(path)` makes a picture in which the culprit is red and what it spoiled is shaded.
+
+    >>> x = Tensor([0.0, 1.0], requires_grad=True, name="x")
+    >>> with detect_anomaly():
+    ...     (x * x.log()).sum().backward()
+    Traceback (most recent call last):
+    minigrad.debugging.anomalies.AnomalyError: forward of log made -inf at index (0,) of shape (2,).
+        rule       y = ln x;   dL/dx = dL/dy / x.
+        made at    <doctest ...>:2: (x * x.log()).sum().backward()
+        input x    (2,) float64, from 0 to 1: x
+        first NaN  multiply, at index (0,), made at <doctest ...>:2: (x * x.log()).sum().backward()
+        spoiled    3 results: log, multiply, sum
+    """
+
+    def __init__(self):
+        self.forget()
+        self.errstates = []
+
+    def forget(self):
+        """No forward anomaly so far, and no pass."""
+        self.culprit = self.op = self.output = None
+        self.tainted = {}  # the culprit's result and what was made of it; a dict keeps the order
+
+    def __enter__(self):
+        self.errstates.append(np.errstate(all="ignore"))
+        self.errstates[-1].__enter__()
+        return super().__enter__()
+
+    def __exit__(self, kind, *error):
+        super().__exit__(kind, *error)
+        self.errstates.pop().__exit__(kind, *error)
+        culprit, op, tainted = self.culprit, self.op, list(self.tainted)
+        self.forget()
+        if kind is None and culprit is not None:
+            raise AnomalyError(made_forward(culprit, op, tainted, tainted[-1]))
+
+    def after_forward(self, op, result):
+        if not is_bad(result.data):
+            return
+        if any(x in self.tainted for x in op.inputs):
+            self.tainted[result] = True
+        elif self.culprit is None and not any(is_bad(x.data) for x in op.inputs):
+            self.culprit, self.op = result, op
+            self.tainted[result] = True
+            frame = user_frame()
+            op.filename, op.lineno = frame.f_code.co_filename, frame.f_lineno  # known even if it is not recorded
+
+    def forward_anomaly(self, output):
+        """What spoiled `output`: the first culprit that was seen, or else one from before this block."""
+        spoiled = dict.fromkeys(chain(output))
+        if self.culprit in spoiled:
+            return made_forward(self.culprit, self.op, descendants(self.culprit, spoiled), output)
+        return trace(output)
+
+    def before_pass(self, output):
+        found = is_bad(output.data) and self.forward_anomaly(output)
+        self.forget()
+        self.output = output
+        if found:
+            raise AnomalyError(found)
+
+    def before_backward(self, step):
+        """What each reader delivered was finite, so a bad sum was given, or is the sum's own doing."""
+        if self.output is None:
+            self.output = step.tensor  # the block was entered in the middle of a pass
+        if is_bad(step.grad_output):
+            what = f"gradient of {name_of(step.tensor)}, as it was given or added up of finite shares, is"
+            tainted = [x for x in topological_order(step.tensor) if x.requires_grad]
+            raise AnomalyError(Anomaly("given", step.tensor, step.op, step.grad_output, what, tainted, self.output))
+        return False
+
+    def after_backward(self, step):
+        for i, grad_x in enumerate(step.grad_inputs):
+            if grad_x is not None and is_bad(grad_x):
+                raise AnomalyError(made_backward(step.tensor, i, step.grad_output, grad_x, self.output))
+
+
+def chain(output):
+    """The tensors with NaN or inf that lead to `output` over such tensors alone, oldest first."""
+    spoiled, unread = {output}, [output]
+    while unread:
+        op = unread.pop().op
+        for x in op.inputs if op is not None else ():
+            if x not in spoiled and is_bad(x.data):
+                spoiled.add(x)
+                unread.append(x)
+    return sorted(spoiled, key=lambda tensor: -1 if tensor.op is None else tensor.op.number)
+
+
+def trace(output):
+    """The anomaly that spoiled `output`, which is not finite; a bad leaf is blamed only if no op is."""
+    spoiled = chain(output)
+    for tensor in spoiled:
+        if tensor.op is not None and not any(is_bad(x.data) for x in tensor.op.inputs):
+            return made_forward(tensor, tensor.op, descendants(tensor, spoiled), output)
+    leaf = spoiled[0]
+    what = f"no op made it of finite input: {name_of(leaf)} came in with"
+    anomaly = Anomaly("given", leaf, None, leaf.data, what, descendants(leaf, spoiled), output)
+    anomaly.lines += how_far(anomaly.tainted)
+    return anomaly
+
+
+def descendants(tensor, by_age):
+    """Those of `by_age` that were made from `tensor`, itself first."""
+    found = dict.fromkeys([tensor])
+    for other in by_age:
+        if other.op is not None and any(x in found for x in other.op.inputs):
+            found[other] = None
+    return list(found)
+
+
+def made_forward(tensor, op, tainted, output):
+    anomaly = Anomaly("forward", tensor, op, tensor.data, f"forward of {op.path} made", tainted, output)
+    anomaly.lines += how_far(tainted)
+    return anomaly
+
+
+def how_far(tainted):
+    """Lines that say where an inf became NaN, and which results were spoiled."""
+    lines = []
+    nan = next((t for t in tainted if np.isnan(t.data).any()), None)
+    if nan is not None and nan is not tainted[0]:
+        index = tuple(int(i) for i in np.argwhere(np.isnan(nan.data))[0])
+        lines.append(f"    first NaN  {name_of(nan)}, at index {index}, made at {made_at(nan.op)}")
+    names = [name_of(t) for t in tainted]
+    if len(names) > 5:
+        names[2:-2] = ["..."]
+    lines.append(f"    spoiled    {len(tainted):,} results: {', '.join(names)}")
+    return lines
+
+
+def made_backward(tensor, i, grad_output, grad_x, output):
+    """The rule of the op that made `tensor` delivered a bad gradient to input `i`, of a finite one."""
+    op = tensor.op
+    x, y = input_names(op)[i], result_name(op)
+    tainted = [tensor] + [t for t in topological_order(op.inputs[i]) if t.requires_grad]
+    what = f"backward of {op.path} made dL/d{x} ="
+    anomaly = Anomaly("backward", tensor, op, grad_x, what, tainted, output)
+    anomaly.lines.append(f"    from dL/d{y} {numbers_of(grad_output)}")
+    bad = next((t for t in (tensor, *op.inputs) if is_bad(t.data)), None)
+    if bad is not None:
+        anomaly.lines.append(f"    its values were not finite before that: {trace(bad).lines[0]}")
+    return anomaly

@@ -1,0 +1,204 @@
+"""detect_anomaly: the culprit is named, with the user's line; what does no harm is let pass."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from minigrad import Op, Tensor, exp, log, no_grad, scope, sqrt, where
+from minigrad.debugging import AnomalyError, detect_anomaly
+from minigrad.watching import WATCHERS
+
+
+def line_here():
+    """The line that calls this, as reports give it."""
+    return f"{__file__}:{inspect.currentframe().f_back.f_lineno}"
+
+
+def test_dbg_05_forward_nan_hunt():
+    """x log x at 0: log makes -inf, the product makes NaN of it, and both are reported; the loss is NaN."""
+    x = Tensor([0.0, 1.0], requires_grad=True, name="x")
+    with pytest.raises(AnomalyError) as caught, detect_anomaly():
+        a = log(x)
+        b = x * a
+        loss = b.sum()
+        loss.backward()
+    report = str(caught.value)
+    assert report.startswith("forward of log made -inf at index (0,) of shape (2,).")
+    assert "first NaN  multiply, at index (0,)" in report
+    anomaly = caught.value.anomaly
+    assert (anomaly.phase, anomaly.op, anomaly.index) == ("forward", a.op, (0,))
+    assert [t.op.name for t in anomaly.tainted] == ["log", "multiply", "sum"]
+
+    assert np.isnan(loss.item())
+    with np.errstate(all="ignore"):
+        loss.backward()
+    assert np.isnan(x.grad[0])
+    assert x.grad[1] == 1.0
+
+
+def test_dbg_10_names_operands_and_the_users_line():
+    scores = Tensor(np.full((2, 3), 800.0), requires_grad=True, name="scores")
+    with pytest.raises(AnomalyError) as caught, detect_anomaly(), scope("attention"):
+        e, here = exp(scores), line_here()
+        (e / e.sum()).sum().backward()
+    report = str(caught.value)
+    assert "forward of attention.exp made inf at index (0, 0) of shape (2, 3)" in report
+    assert "y = e^x;   dL/dx = dL/dy * y." in report
+    assert f"made at    {here}: e, here = exp(scores), line_here()" in report
+    assert "input x    (2, 3) float64, from 800 to 800: scores" in report
+
+
+def test_a_backward_culprit():
+    """The slope of the root at 0 is infinite: nothing is wrong with the values."""
+    x = Tensor([4.0, 0.0], requires_grad=True, name="x")
+    with pytest.raises(AnomalyError) as caught, detect_anomaly():
+        y, here = sqrt(x), line_here()
+        y.sum().backward()
+    anomaly = caught.value.anomaly
+    assert (anomaly.phase, anomaly.op, anomaly.index) == ("backward", y.op, (1,))
+    report = str(caught.value)
+    assert "backward of sqrt made dL/dx = inf at index (1,) of shape (2,)" in report
+    assert f"made at    {here}" in report
+    assert "from dL/dy (2,) float64, from 1 to 1" in report
+    assert x.grad is None  # the pass stopped at the culprit
+
+
+def test_the_first_of_several_culprits_is_named():
+    x = Tensor([0.0], requires_grad=True)
+    with pytest.raises(AnomalyError) as caught, detect_anomaly():
+        first = log(x)
+        (log(x - 1.0) + first).sum().backward()
+    assert caught.value.anomaly.op is first.op
+
+
+def test_a_nan_loss_without_any_nan_gradient():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    with np.errstate(all="ignore"):
+        loss = x.sum() + log(Tensor(-1.0))
+        loss.backward()
+    assert np.isnan(loss.item())
+    assert np.array_equal(x.grad, [1.0, 1.0])
+    with pytest.raises(AnomalyError, match=r"forward of log made nan at index \(\)"), detect_anomaly():
+        (x.sum() + log(Tensor(-1.0))).backward()
+
+
+def test_a_loss_spoiled_by_a_recorded_op_is_traced_through_a_graph_made_outside():
+    x = Tensor([-1.0], requires_grad=True)
+    with np.errstate(all="ignore"):
+        y = log(x)
+        loss = (y * 2).sum()
+    with pytest.raises(AnomalyError) as caught, detect_anomaly():
+        loss.backward()
+    assert caught.value.anomaly.op is y.op
+
+
+def test_a_nan_that_came_in_with_a_leaf():
+    x = Tensor([1.0, np.nan], requires_grad=True, name="x")
+    report = r"no op made it of finite input: x came in with nan at index \(1,\)"
+    with pytest.raises(AnomalyError, match=report), detect_anomaly():
+        (x * 2).sum().backward()
+
+
+def test_a_gradient_that_was_given():
+    x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    y = x * 2
+    with pytest.raises(AnomalyError, match="as it was given"), detect_anomaly():
+        y.backward(np.array([np.inf, 1.0]))
+
+
+def test_two_finite_shares_with_an_infinite_sum():
+    largest = np.finfo(np.float64).max
+    x = Tensor([1e-300], requires_grad=True)
+    y = x * 1.0
+    with pytest.raises(AnomalyError, match="added up of finite shares, is inf"), detect_anomaly():
+        (y * largest + y * largest).sum().backward()
+
+
+def test_forward_alone_is_reported_at_the_end_of_the_block():
+    with pytest.raises(AnomalyError, match=r"forward of log made -inf(.|\n)*spoiled    2 results"), detect_anomaly():
+        log(Tensor([0.0], requires_grad=True)) * 2
+    assert WATCHERS == []
+
+
+def test_the_first_of_two_that_have_nothing_to_do_with_each_other():
+    x = Tensor([0.0], requires_grad=True)
+    with pytest.raises(AnomalyError) as caught, detect_anomaly():
+        first = log(x)
+        sqrt(x - 1.0)
+    assert caught.value.anomaly.op is first.op
+
+
+def test_unrecorded_ops_are_placed_too():
+    x = Tensor([0.0], requires_grad=True)
+    with pytest.raises(AnomalyError) as caught, detect_anomaly(), no_grad():
+        log(x)
+        here = line_here()
+    file, line = here.rsplit(":", 1)
+    assert f"{file}:{int(line) - 1}: log(x)" in str(caught.value)
+
+
+def test_an_inf_that_does_no_harm_is_let_pass():
+    x = Tensor([0.0, 2.0], requires_grad=True)
+    with detect_anomaly():
+        where(x.data > 0, log(x), 0.0).sum().backward()
+        scores = where([True, False], x, -np.inf)
+        scores.softmax().norm().backward()
+    assert np.array_equal(x.grad[1:], [0.5])
+
+
+def test_the_users_own_exception_comes_through():
+    with pytest.raises(KeyError), detect_anomaly():
+        log(Tensor([0.0], requires_grad=True))
+        raise KeyError("mine")
+    assert WATCHERS == []
+
+
+def test_numpys_warnings_are_silent_inside_only():
+    with pytest.raises(AnomalyError), detect_anomaly():
+        log(Tensor([0.0], requires_grad=True))
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        log(Tensor([0.0]))
+
+
+def test_integers_and_finite_numbers_pass():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    with detect_anomaly(), detect_anomaly():
+        (x[np.array([0, 1])] * Tensor(np.array([1, 2]))).sum().backward()
+    assert np.array_equal(x.grad, [1.0, 2.0])
+
+
+def test_an_op_of_the_user_without_a_docstring():
+    class Spoil(Op):
+        __doc__ = None
+
+        def forward(self, *xs):
+            return xs[0] * 1.0
+
+        def backward(self, grad_y):
+            return grad_y * np.nan, grad_y
+
+    x = Tensor([1.0], requires_grad=True)
+    with pytest.raises(AnomalyError, match=r"backward of spoil made dL/dxs\[0\] = nan"), detect_anomaly():
+        Spoil()(x, x).sum().backward()
+
+
+def test_the_picture_shows_the_culprit_and_what_it_spoiled(tmp_path):
+    x = Tensor([0.0, 1.0], requires_grad=True, name="x")
+    with pytest.raises(AnomalyError) as caught, detect_anomaly():
+        (x * log(x)).sum().backward()
+    caught.value.draw(tmp_path / "nan.dot")
+    dot = (tmp_path / "nan.dot").read_text()
+    assert dot.count("#d7191c") >= 1
+    assert dot.count("#f4a582") >= 2
+    assert "made the first NaN or inf" in dot
+    assert "spoiled by it" in dot
+
+
+def test_a_long_chain():
+    x = Tensor([0.0], requires_grad=True)
+    with pytest.raises(AnomalyError, match="spoiled    20,001 results"), detect_anomaly():
+        y = log(x)
+        for _ in range(20_000):
+            y = y + 1.0
+        y.backward()
