@@ -7,6 +7,7 @@ from blocks.gradient_paths import gradient_paths, residual_gradients
 from blocks.language_model import LanguageModel
 from blocks.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm
 from blocks.lesson import lesson_block
+from blocks.plots import plot_path_lengths, plot_residual_gradients
 from blocks.transformer import Stack, TransformerBlock
 from minigrad.recording import add_library_folder
 
@@ -27,5 +28,7 @@ __all__ = [
     "gradient_faults",
     "gradient_paths",
     "lesson_block",
+    "plot_path_lengths",
+    "plot_residual_gradients",
     "residual_gradients",
 ]

@@ -1,0 +1,132 @@
+"""Plots of the gradient, for who has matplotlib: its norm from residual to residual, and its path lengths.
+
+They are made without pyplot, so they need no display and leave no figure open. In a notebook, `%matplotlib inline` lets
+a returned figure show itself.
+"""
+
+import io
+from pathlib import Path
+from textwrap import fill
+
+import numpy as np
+
+from blocks.gradient_tables import GradientPaths, ResidualGradients, norm, share
+from minigrad.drawing.files import check_place, write_whole
+
+# Okabe and Ito's colours, which colour-blind readers tell apart; line styles and markers differ as well.
+TOTAL, SKIP, BRANCH = "#000000", "#0072B2", "#D55E00"
+NAMED = 24  # so many residuals are named on the axis; more of them are numbered
+
+
+def plot_residual_gradients(residuals, path=None):
+    """The gradient's norm at the input of each residual, with skip and branch apart.
+
+    Args:
+        residuals: from `residual_gradients`.
+        path: a file to write, in a format that matplotlib knows by its suffix (png, svg, pdf). None writes nothing.
+
+    Returns:
+        matplotlib.figure.Figure
+
+    Raises:
+        ImportError: matplotlib is missing; the message says how to get it.
+        TypeError: not what `residual_gradients` returns.
+        ValueError: there is no residual to plot.
+    """
+    check_type(residuals, ResidualGradients, "residual_gradients(loss, x)")
+    if not residuals:
+        raise ValueError("plot_residual_gradients: there is no residual between the loss and x, so nothing to plot")
+    figure, (axes,) = new_figure(1)
+    places = np.arange(1, len(residuals) + 1)
+    for label, color, style, norms in (
+        ("total", TOTAL, "-o", [norm(residual.total) for residual in residuals]),
+        ("over the skip", SKIP, "--s", [norm(residual.skip) for residual in residuals]),
+        ("through the branch", BRANCH, ":^", [norm(residual.branch) for residual in residuals]),
+    ):
+        axes.plot(places, norms, style, color=color, label=label, markersize=5)
+    norms = np.array([(norm(residual.skip), norm(residual.branch)) for residual in residuals])
+    if norms.min() > 0 and norms.max() > 20 * norms.min():
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    axes.set_title("Gradient at the input of each residual")
+    axes.set_ylabel("gradient norm |dL/dh|\n(loss per unit of h)")
+    if len(residuals) <= NAMED:
+        axes.set_xticks(places, [residual.name for residual in residuals], rotation=30, ha="right", fontsize=8)
+        axes.set_xlabel("residual, from the input (left) to the output (right)")
+    else:
+        axes.set_xlim(0.5, len(residuals) + 0.5)
+        axes.set_xlabel("number of the residual, from the input (left) to the output (right)")
+    axes.legend(frameon=False)
+    say(
+        figure,
+        "Each place on the axis is one residual h + f(h): the norm of what came to h over its skip, through its branch "
+        "f, and in total. Norms do not add up where skip and branch point in different directions.",
+    )
+    return finished(figure, path)
+
+
+def plot_path_lengths(paths, path=None):
+    """The spectrum of path lengths: how much of the gradient passed how many branches.
+
+    Args:
+        paths: from `gradient_paths(loss, x, by="length")`.
+        path, returns, raises: as in `plot_residual_gradients`.
+    """
+    check_type(paths, GradientPaths, 'gradient_paths(loss, x, by="length")')
+    if paths.by != "length":
+        raise ValueError(f'plot_path_lengths: needs gradient_paths(loss, x, by="length"); got by={paths.by!r}')
+    figure, (norms, shares) = new_figure(2)
+    whole = sum(paths.values())
+    lengths = list(paths)
+    norms.bar(lengths, [norm(part) for part in paths.values()], color=SKIP, edgecolor=TOTAL, linewidth=0.5)
+    norms.set_title("Gradient at the input, by path length")
+    norms.set_ylabel("norm of the part\n(loss per unit of x)")
+    shares.bar(
+        lengths, [100 * share(part, whole) for part in paths.values()], color=BRANCH, edgecolor=TOTAL, linewidth=0.5
+    )
+    shares.axhline(0, color=TOTAL, linewidth=0.8)
+    shares.set_ylabel("share of the whole\n(percent)")
+    shares.set_xlabel("path length: number of branches passed")
+    shares.xaxis.get_major_locator().set_params(integer=True)
+    say(
+        figure,
+        "Each bar is the sum of all routes that pass so many branches and take the skip at all other residuals. Above, "
+        "its norm; below, its component along the whole gradient, which adds up to 100 percent.",
+    )
+    return finished(figure, path)
+
+
+def check_type(value, wanted, source):
+    if not isinstance(value, wanted):
+        raise TypeError(f"this plot is made from {source}; got {type(value).__name__}")
+
+
+def new_figure(n_axes):
+    """A figure with axes one under the other, which share the horizontal one."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  here, so that `import blocks` needs no matplotlib
+    except ImportError as error:
+        raise ImportError('plots need matplotlib: pip install "minigrad-blocks[plots]"') from error
+    figure = Figure(figsize=(8, 3.2 + 1.6 * n_axes), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(n_axes, sharex=True))
+    for each in axes:
+        each.spines[["top", "right"]].set_visible(False)
+        each.grid(axis="y", color="#dddddd")
+        each.set_axisbelow(True)
+    return figure, axes
+
+
+def say(figure, sentence):
+    """Put what the figure shows under it."""
+    figure.supxlabel(fill(sentence, 112), fontsize=9, color="#444444")
+
+
+def finished(figure, path):
+    """The figure, written to a file if one is named: whole or not at all."""
+    if path is not None:
+        check_place(Path(path))
+        content = io.BytesIO()
+        figure.savefig(content, format=Path(path).suffix[1:] or "png", dpi=150)
+        write_whole(path, content.getvalue())
+    return figure

@@ -1,0 +1,113 @@
+"""The plots show the numbers that the tables do, name their axes, and need matplotlib only when they are made."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from blocks import Stack, gradient_paths, plots, residual_gradients
+from minigrad import Tensor
+
+
+def loss_and_input(n_blocks=2, norm="pre"):
+    rng = np.random.default_rng(0)
+    x = Tensor(rng.normal(size=(5, 8)), requires_grad=True)
+    y = Stack(n_blocks, 8, 2, 16, norm=norm, rng=0)(x)
+    return (y * rng.normal(size=y.shape)).sum(), x
+
+
+def all_text(figure):
+    texts = [figure.get_supxlabel()]
+    for axes in figure.axes:
+        texts += [axes.get_title(), axes.get_xlabel(), axes.get_ylabel()]
+        texts += [label.get_text() for label in axes.get_xticklabels()]
+        if axes.get_legend():
+            texts += [text.get_text() for text in axes.get_legend().get_texts()]
+    return " ".join(" ".join(texts).split())
+
+
+@pytest.fixture
+def matplotlib():
+    return pytest.importorskip("matplotlib", reason='plots need matplotlib: pip install "minigrad-blocks[plots]"')
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_norms_of_skip_branch_and_total():
+    loss, x = loss_and_input()
+    residuals = residual_gradients(loss, x)
+    figure = plots.plot_residual_gradients(residuals)
+    total, skip, branch = (line.get_ydata() for line in figure.axes[0].lines)
+    for residual, plotted in zip(residuals, zip(total, skip, branch, strict=True), strict=True):
+        parts = (residual.skip + residual.branch, residual.skip, residual.branch)
+        np.testing.assert_allclose(plotted, [np.sqrt((part**2).sum()) for part in parts], rtol=1e-12)
+    text = all_text(figure)
+    for word in (
+        "loss per unit of h",
+        "input (left)",
+        "over the skip",
+        "through the branch",
+        "Each place",
+        "blocks.1.",
+    ):
+        assert word in text
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_spectrum_of_path_lengths():
+    loss, x = loss_and_input()
+    loss.backward()
+    paths = gradient_paths(loss, x, "length")
+    figure = plots.plot_path_lengths(paths)
+    norms, shares = ([bar.get_height() for bar in axes.patches] for axes in figure.axes)
+    np.testing.assert_allclose(norms, [np.sqrt((part**2).sum()) for part in paths.values()], rtol=1e-12)
+    expected = [100 * (part * x.grad).sum() / (x.grad**2).sum() for part in paths.values()]
+    np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-9)
+    assert sum(shares) == pytest.approx(100)
+    text = all_text(figure)
+    for word in ("number of branches passed", "percent", "loss per unit of x", "Each bar"):
+        assert word in text
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_many_residuals_and_a_dead_one():
+    loss, x = loss_and_input(n_blocks=20)
+    assert "number of the residual" in all_text(plots.plot_residual_gradients(residual_gradients(loss, x)))
+    residuals = residual_gradients(loss, x)
+    residuals[3].branch[...] = 0
+    assert plots.plot_residual_gradients(residuals).axes[0].get_yscale() == "linear"
+
+
+@pytest.mark.usefixtures("matplotlib")
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_saving(tmp_path, suffix, start):
+    loss, x = loss_and_input()
+    path = tmp_path / f"lengths.{suffix}"
+    plots.plot_path_lengths(gradient_paths(loss, x, "length"), path)
+    assert path.read_bytes().startswith(start)
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        plots.plot_residual_gradients(residual_gradients(loss, x), tmp_path / "missing" / "plot.png")
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_what_cannot_be_plotted_is_named():
+    loss, x = loss_and_input()
+    with pytest.raises(TypeError, match=r"residual_gradients\(loss, x\); got Tensor"):
+        plots.plot_residual_gradients(loss)
+    with pytest.raises(ValueError, match="by='route'"):
+        plots.plot_path_lengths(gradient_paths(loss, x))
+    with pytest.raises(ValueError, match="no residual"):
+        plots.plot_residual_gradients(residual_gradients((x * 2).sum(), x))
+
+
+def test_without_matplotlib_it_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    loss, x = loss_and_input()
+    with pytest.raises(ImportError, match=r"pip install .*\[plots\]"):
+        plots.plot_path_lengths(gradient_paths(loss, x, "length"))
+
+
+def test_importing_the_blocks_loads_no_matplotlib():
+    code = "import sys, blocks, blocks.plots; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
