@@ -137,10 +137,6 @@ def carry(path, grad, split):
     This is the loop of `minigrad.backprop`, except that a tensor has a gradient for each label, a residual addition
     gives new labels to what it delivers, and no gradient is stored.
     """
-    for tensor in path.order:
-        if tensor.op is not None:
-            tensor.op.taken = tensor is path.order[0]
-
     waiting = {path.order[0]: {split.start: grad}}
     for tensor in path.order:
         parts = split.arrived(tensor, waiting.pop(tensor, {}))

@@ -74,7 +74,6 @@ def backprop(output, grad_output, retain_grads=True):
     for tensor in order:
         if tensor.op is not None:
             tensor.grad = tensor.op.grad_inputs = None
-            tensor.op.taken = tensor is output
 
     grads = {output: grad_output}
     for tensor in order:

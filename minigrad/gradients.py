@@ -47,9 +47,8 @@ def delivered(op, grad_output, grads):
             f"{op.path}: backward must return a tuple with one gradient per input ({len(op.inputs)}), "
             f"or None in the place of an input that gets none; got {got}. Op made at {op.location}."
         )
-    matter = None
-    if op.selects or op.taken is not True:
-        matter = which_inputs_matter(op, grad_output.shape)
+    if op.behind_selection:
+        grads = keep_zeros(op, grad_output, grads)
 
     result = []
     for i, x in enumerate(op.inputs):
@@ -59,10 +58,6 @@ def delivered(op, grad_output, grads):
             continue
         if not isinstance(grad_x, np.ndarray):
             grad_x = np.asarray(grad_x)
-        if matter is not None:
-            grad_x = np.where(in_shape(matter[i], grad_x.shape), grad_x, 0)
-        elif x.op is not None:
-            x.op.taken = True
         if grad_x.shape != x.data.shape or grad_x.dtype != x.data.dtype:
             try:
                 grad_x = sum_to_shape(grad_x, x.data.shape).astype(x.data.dtype, casting="same_kind", copy=False)
@@ -73,31 +68,16 @@ def delivered(op, grad_output, grads):
     return tuple(result)
 
 
-# Some ops select: `where` takes one side, indexing leaves elements out, relu is flat below 0. What was not taken has
-# gradient 0, and so has all that it was made from, even at places where a slope is inf or NaN: left to itself,
-# 0 * NaN would poison the branch that was taken. A 0 that arithmetic made, as in 0 * log(0), is another matter:
-# the NaN that follows from it is the truth. So the pass keeps account of which elements were taken.
+def keep_zeros(op, grad_output, grads):
+    """Behind an op that selects, an element with gradient 0 delivers 0, even where its slope is inf or NaN.
 
-
-def which_inputs_matter(op, shape):
-    """For each input, where it has a say in what was taken of the result; the ops that made the inputs are told.
-
-    None if everything was taken, and everything matters.
+    `where` and indexing give gradient 0 to what they did not take. Left to itself, 0 * NaN from the side that was not
+    taken would poison the side that was. Elsewhere a 0 is the work of arithmetic, as in 0 * log(0), and the NaN that
+    follows from it is the truth.
     """
-    if op.taken is not True and np.all(op.taken):
-        op.taken = True
-    if op.taken is True and not op.selects:
-        return None
-    matter = op.taken_inputs(np.broadcast_to(op.taken, shape))
-    for x, mask in zip(op.inputs, matter, strict=True):
-        if x.op is not None and x.op.taken is not True:
-            x.op.taken = x.op.taken | in_shape(mask, x.shape)
-    return matter
-
-
-def in_shape(mask, shape):
-    """A mask in another shape: repeated where that is larger, True if any element is where that is smaller."""
-    mask = np.asarray(mask)
-    if mask.shape == shape:
-        return mask
-    return sum_to_shape(np.broadcast_to(mask, np.broadcast_shapes(mask.shape, shape)), shape) > 0
+    for x in op.inputs:
+        if x.op is not None:
+            x.op.behind_selection = True
+    if not op.can_poison:
+        return grads
+    return tuple(None if grad is None else np.where(grad_output == 0, 0, grad) for grad in grads)

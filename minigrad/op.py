@@ -44,10 +44,8 @@ class Op:
     array([2., 4., 6.])
     """
 
-    elementwise = False  # y[i] depends on x[i] alone, and backward returns gradients in y's shape
-    moves = False  # y holds elements or sums of elements of x, so backward only moves and adds gradients
-    selects = False  # some elements of an input may have no say in the result, whatever they are
-    taken: np.ndarray | bool = True  # where a reader took the result, in the last pass; see gradients.py
+    can_poison = False  # True if y[i] depends on x[i] alone, with a slope that can be inf or NaN
+    behind_selection = False  # True once an op that selects is known to read the result, see gradients.keep_zeros
 
     inputs: tuple[Tensor, ...] = ()
     grad_inputs: tuple[np.ndarray | None, ...] | None = None
@@ -106,12 +104,6 @@ class Op:
         if WATCHERS:
             after_forward(self, result)
         return result
-
-    def taken_inputs(self, taken):
-        """For each input, which of its elements have a say in what readers took of the result; booleans."""
-        if self.moves:
-            return tuple(grad != 0 for grad in self.backward(taken))
-        return (taken if self.elementwise else np.any(taken),) * len(self.inputs)
 
     @property
     def name(self):

@@ -8,8 +8,6 @@ from minigrad.op import Op
 class Relu(Op):
     """y = max(x, 0);   dL/dx = dL/dy where x > 0, else 0 (so 0 at the kink)."""
 
-    selects = True
-
     def forward(self, x):
         self.active = x > 0
         return np.maximum(x, 0)
@@ -18,14 +16,11 @@ class Relu(Op):
         grad_x = grad_y * self.active
         return (grad_x,)
 
-    def taken_inputs(self, taken):
-        return (taken & self.active,)
-
 
 class Sigmoid(Op):
     """y = 1 / (1 + e^-x);   dL/dx = dL/dy * y (1 - y)."""
 
-    elementwise = True
+    can_poison = True
 
     def forward(self, x):
         self.y = logistic(x)
@@ -39,7 +34,7 @@ class Sigmoid(Op):
 class Tanh(Op):
     """y = tanh x;   dL/dx = dL/dy * (1 - y^2)."""
 
-    elementwise = True
+    can_poison = True
 
     def forward(self, x):
         self.y = np.tanh(x)
@@ -57,7 +52,7 @@ class Gelu(Op):
     Beyond |x| = 10 tanh u is -1 or 1 to the last digit; u is computed from x held to that, so that x^3 cannot overflow.
     """
 
-    elementwise = True
+    can_poison = True
 
     def forward(self, x):
         self.held_x = np.clip(x, -10, 10)
@@ -74,7 +69,7 @@ class Gelu(Op):
 class Silu(Op):
     """y = x s  with  s = 1 / (1 + e^-x);   dL/dx = dL/dy * s (1 + x (1 - s))."""
 
-    elementwise = True
+    can_poison = True
 
     def forward(self, x):
         self.x = x

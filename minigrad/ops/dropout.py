@@ -8,8 +8,6 @@ from minigrad.op import Op
 class Dropout(Op):
     """y = x * keep / (1 - p);   dL/dx = dL/dy * keep / (1 - p), with keep = 0 at random with probability p, else 1."""
 
-    selects = True
-
     def __init__(self, p, rng):
         self.p, self.rng = p, rng
 
@@ -22,9 +20,6 @@ class Dropout(Op):
     def backward(self, grad_y):
         grad_x = grad_y * self.scale
         return (grad_x,)
-
-    def taken_inputs(self, taken):
-        return (taken & (self.scale != 0),)
 
 
 def dropout(x, p=0.5, training=True, rng=None):

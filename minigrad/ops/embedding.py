@@ -9,8 +9,6 @@ from minigrad.tensor import Tensor
 class Embedding(Op):
     """y = weight[tokens];   dL/dweight[v] = sum of dL/dy over all places where token v stands."""
 
-    moves = selects = True
-
     def __init__(self, tokens):
         self.tokens = tokens
 

@@ -29,9 +29,6 @@ class LayerNorm(Op):
         grad_gain, grad_bias = grad_y * self.n, grad_y
         return grad_x, grad_gain, grad_bias
 
-    def taken_inputs(self, taken):
-        return taken.any(axis=-1, keepdims=True), taken, taken
-
 
 class RmsNorm(Op):
     """y = gain * n  with  n = x / s,  s = sqrt(mean(x^2) + eps), over the last axis of length d.
@@ -54,9 +51,6 @@ class RmsNorm(Op):
         grad_x = (g - self.n * (g * self.n).mean(axis=-1, keepdims=True)) / self.s
         grad_gain = grad_y * self.n
         return grad_x, grad_gain
-
-    def taken_inputs(self, taken):
-        return taken.any(axis=-1, keepdims=True), taken
 
 
 def layer_norm(x, gain=1.0, bias=0.0, eps=1e-5):

@@ -12,7 +12,6 @@ class Matmul(Op):
     """Z = X Y;   dL/dX = dL/dZ Y^T,   dL/dY = X^T dL/dZ.
 
     Leading axes are a batch of matrices. A vector counts as one row (X) or one column (Y).
-    A row of X is left out of dL/dY if nothing took its products, as it may hold NaN; a column of Y likewise.
     """
 
     def forward(self, x, y):
@@ -21,9 +20,6 @@ class Matmul(Op):
 
     def backward(self, grad_z):
         x, y, grad_z = self.as_matrices(grad_z)
-        if isinstance(self.taken, np.ndarray):
-            rows, columns = self.taken_rows_and_columns(self.taken)
-            x, y = np.where(rows, x, 0), np.where(columns, y, 0)
 
         grad_x = grad_y = None
         if self.inputs[0].requires_grad:
@@ -46,21 +42,11 @@ class Matmul(Op):
             x, z = x[None, :], z[..., None, :]
         return x, y, z
 
-    def taken_rows_and_columns(self, taken):
-        """Which rows of X and which columns of Y matter for what was taken of Z: (..., n, 1) and (..., 1, m)."""
-        _, _, taken = self.as_matrices(taken)
-        return taken.any(axis=-1, keepdims=True), taken.any(axis=-2, keepdims=True)
-
-    def taken_inputs(self, taken):
-        rows, columns = self.taken_rows_and_columns(taken)
-        return rows[..., 0, :] if self.x.ndim == 1 else rows, columns[..., 0] if self.y.ndim == 1 else columns
-
 
 class Einsum(Op):
     """z[out] = sum over the other labels of x1[labels1] x2[labels2] ...
 
     dL/dx1[labels1] = sum over the labels that x1 lacks of dL/dz[out] x2[labels2] ...
-    Elements that matter for nothing that was taken are left out of the sum, as they may hold NaN.
     """
 
     def __init__(self, subscripts):
@@ -72,21 +58,14 @@ class Einsum(Op):
         return np.einsum(self.subscripts, *xs)
 
     def backward(self, grad_z):
-        xs = self.xs
-        if isinstance(self.taken, np.ndarray):
-            xs = [np.where(matters, x, 0) for matters, x in zip(self.taken_inputs(self.taken), xs, strict=True)]
-        grad_xs = tuple(self.gradient_of(i, grad_z, xs) for i in range(len(xs)))
+        grad_xs = tuple(self.gradient_of(i, grad_z) for i in range(len(self.xs)))
         return grad_xs
 
-    def taken_inputs(self, taken):
-        ones = [np.ones_like(x) for x in self.xs]
-        return tuple(self.gradient_of(i, taken.astype(float), ones) > 0 for i in range(len(ones)))
-
-    def gradient_of(self, i, grad_z, xs):
+    def gradient_of(self, i, grad_z):
         """dL/dx_i, in three steps: sum the products, repeat along labels that x_i alone had, fill the diagonal."""
-        x, labels = xs[i], self.labels[i]
+        x, labels = self.xs[i], self.labels[i]
         other_labels = [self.out, *self.labels[:i], *self.labels[i + 1 :]]
-        others = [grad_z, *xs[:i], *xs[i + 1 :]]
+        others = [grad_z, *self.xs[:i], *self.xs[i + 1 :]]
         own = "".join(dict.fromkeys(labels))
         known = "".join(label for label in own if label in "".join(other_labels))
         summed = np.einsum(f"{','.join(other_labels)}->{known}", *others)

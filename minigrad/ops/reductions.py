@@ -25,9 +25,6 @@ class Reduction(Op):
             return np.reshape(grad_y, (1,) * self.inputs[0].ndim)
         return np.expand_dims(grad_y, self.axis)
 
-    def taken_inputs(self, taken):
-        return (self.unreduced(taken),)
-
     def count(self, x):
         """How many elements of x went into one element of the result."""
         if self.axis is None:
@@ -64,8 +61,6 @@ class Mean(Reduction):
 class Max(Reduction):
     """y = max x;   dL/dx = dL/dy shared equally among the elements that are the maximum, else 0."""
 
-    selects = True
-
     def forward(self, x):
         y = x.max(axis=self.axis, keepdims=True)
         self.is_extreme = (x == y) | np.isnan(x)
@@ -76,14 +71,9 @@ class Max(Reduction):
         grad_x = self.unreduced(grad_y) * self.is_extreme / ties
         return (grad_x,)
 
-    def taken_inputs(self, taken):
-        return (self.unreduced(taken) & self.is_extreme,)
-
 
 class Min(Reduction):
     """y = min x;   dL/dx = dL/dy shared equally among the elements that are the minimum, else 0."""
-
-    selects = True
 
     def forward(self, x):
         y = x.min(axis=self.axis, keepdims=True)
@@ -94,9 +84,6 @@ class Min(Reduction):
         ties = self.is_extreme.sum(axis=self.axis, keepdims=True)
         grad_x = self.unreduced(grad_y) * self.is_extreme / ties
         return (grad_x,)
-
-    def taken_inputs(self, taken):
-        return (self.unreduced(taken) & self.is_extreme,)
 
 
 class Var(Reduction):
@@ -158,8 +145,6 @@ class Prod(Reduction):
 
 class Cumsum(Op):
     """y_i = x_1 + ... + x_i;   dL/dx_i = dL/dy_i + ... + dL/dy_n, the running sum from the other end."""
-
-    moves = True
 
     def __init__(self, axis=None):
         self.axis = axis

@@ -15,6 +15,13 @@ class ResidualAdd(Add):
     def __init__(self, label=None):
         self.label = label
 
+    def forward(self, skip, branch):
+        return skip + branch
+
+    def backward(self, grad_y):
+        grad_skip = grad_branch = grad_y
+        return grad_skip, grad_branch
+
     @property
     def path(self):
         """Its scopes and its label: `blocks.0.attention`."""

@@ -9,11 +9,11 @@ from minigrad.tensor import Tensor
 class Where(Op):
     """z = x where the condition holds, else y;   dL/dx = dL/dz there, else 0;   dL/dy the other way round.
 
-    The side that was not taken receives exactly 0, and so does all that it was made from, even where a slope on the
-    way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.   (How: see minigrad/gradients.py.)
+    The side that was not taken receives exactly 0, and so does what it was made from element by element, even where a
+    slope on the way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.   (How: see gradients.keep_zeros.)
     """
 
-    selects = True
+    behind_selection = True
 
     def __init__(self, condition):
         self.condition = condition
@@ -26,14 +26,9 @@ class Where(Op):
         grad_y = np.where(self.condition, 0, grad_z)
         return grad_x, grad_y
 
-    def taken_inputs(self, taken):
-        return taken & self.condition, taken & ~self.condition
-
 
 class Maximum(Op):
     """z = max(x, y);   dL/dx = dL/dz where x > y, half of it where x = y, else 0;   dL/dy likewise."""
-
-    selects = True
 
     def forward(self, x, y):
         z = np.maximum(x, y)
@@ -44,14 +39,9 @@ class Maximum(Op):
         grad_x, grad_y = grad_z * self.share_x, grad_z * (1 - self.share_x)
         return grad_x, grad_y
 
-    def taken_inputs(self, taken):
-        return taken & (self.share_x > 0), taken & (self.share_x < 1)
-
 
 class Minimum(Op):
     """z = min(x, y);   dL/dx = dL/dz where x < y, half of it where x = y, else 0;   dL/dy likewise."""
-
-    selects = True
 
     def forward(self, x, y):
         z = np.minimum(x, y)
@@ -62,14 +52,9 @@ class Minimum(Op):
         grad_x, grad_y = grad_z * self.share_x, grad_z * (1 - self.share_x)
         return grad_x, grad_y
 
-    def taken_inputs(self, taken):
-        return taken & (self.share_x > 0), taken & (self.share_x < 1)
-
 
 class Clip(Op):
     """y = x held between low and high;   dL/dx = dL/dy where low <= x <= high (the bounds included), else 0."""
-
-    selects = True
 
     def __init__(self, low=None, high=None):
         self.low, self.high = low, high
@@ -82,9 +67,6 @@ class Clip(Op):
     def backward(self, grad_y):
         grad_x = grad_y * self.inside
         return (grad_x,)
-
-    def taken_inputs(self, taken):
-        return (taken & self.inside,)
 
 
 def share(x, y, z):

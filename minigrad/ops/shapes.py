@@ -9,8 +9,6 @@ from minigrad.tensor import Tensor
 class Reshape(Op):
     """y = x in another shape;   dL/dx = dL/dy in x's shape."""
 
-    moves = True
-
     def __init__(self, shape):
         self.shape = shape
 
@@ -25,8 +23,6 @@ class Reshape(Op):
 
 class Transpose(Op):
     """y = x with its axes in the order `axes`;   dL/dx = dL/dy with its axes in the inverse order."""
-
-    moves = True
 
     def __init__(self, axes=None):
         self.axes = axes
@@ -44,8 +40,6 @@ class Transpose(Op):
 class Swapaxes(Op):
     """y = x with two axes exchanged;   dL/dx = dL/dy with the same two exchanged."""
 
-    moves = True
-
     def __init__(self, axis1, axis2):
         self.axis1, self.axis2 = axis1, axis2
 
@@ -59,8 +53,6 @@ class Swapaxes(Op):
 
 class BroadcastTo(Op):
     """y = x repeated into a larger shape;   dL/dx = dL/dy summed over the repetitions (by the engine)."""
-
-    moves = True
 
     def __init__(self, shape):
         self.shape = shape
@@ -76,7 +68,7 @@ class BroadcastTo(Op):
 class Getitem(Op):
     """y = x[index];   dL/dx = dL/dy added up at the places it was read from, 0 elsewhere."""
 
-    moves = selects = True
+    behind_selection = True
 
     def __init__(self, index):
         self.index = index
@@ -93,8 +85,6 @@ class Getitem(Op):
 
 class Concatenate(Op):
     """y = the inputs one after the other along `axis`;   dL/dx = each input's own stretch of dL/dy."""
-
-    moves = True
 
     def __init__(self, axis=0):
         self.axis = axis
@@ -115,8 +105,6 @@ class Concatenate(Op):
 
 class Stack(Op):
     """y = the inputs side by side along a new `axis`;   dL/dx = each input's own slice of dL/dy."""
-
-    moves = True
 
     def __init__(self, axis=0):
         self.axis = axis

@@ -24,9 +24,6 @@ class Softmax(Op):
         grad_x = self.y * (grad_y - (grad_y * self.y).sum(axis=self.axis, keepdims=True))
         return (grad_x,)
 
-    def taken_inputs(self, taken):
-        return (taken.any(axis=self.axis, keepdims=True),)
-
 
 class LogSoftmax(Op):
     """y = x - ln sum e^x along `axis`;   dL/dx = dL/dy - softmax(x) * sum(dL/dy)."""
@@ -43,9 +40,6 @@ class LogSoftmax(Op):
         grad_x = grad_y - self.p * grad_y.sum(axis=self.axis, keepdims=True)
         grad_x = np.where(self.is_empty, 0, grad_x)
         return (grad_x,)
-
-    def taken_inputs(self, taken):
-        return (taken.any(axis=self.axis, keepdims=True),)
 
 
 class Logsumexp(Reduction):
