@@ -10,6 +10,7 @@ from minigrad.drawing.words import norm, number_text
 
 MAX_NUMBERS = 16
 MAX_SIDE = 32
+CELL = 10  # points
 
 
 def form_of(array, values):
@@ -35,10 +36,17 @@ def array_cell(heading, array, values):
         return cell(table(*lines), VALIGN="TOP")
     rows = as_rows(array)
     bound = largest(rows)
-    draw_cell = number_cell if form == "numbers" else heat_cell
-    grid = table(*(row(*(draw_cell(value, bound) for value in line)) for line in rows.tolist()), CELLSPACING="1")
-    scale = "" if form == "numbers" else f" ±{number_text(bound)}"
-    return cell(table(row(cell(small(heading + scale, QUIET))), row(cell(grid, ALIGN="CENTER"))), VALIGN="TOP")
+    if form == "numbers":
+        grid = table(*(row(*(number_cell(value, bound) for value in line)) for line in rows.tolist()), CELLSPACING="1")
+        return captioned(heading, small(aligned(array.item(), bound)) if array.size == 1 else grid)
+    cells = [row(*(heat_cell(value, bound) for value in line)) for line in rows.tolist()]
+    height, width = ((CELL + 1) * n + 1 for n in rows.shape)
+    grid = table(*cells, CELLSPACING="1", FIXEDSIZE="TRUE", WIDTH=width, HEIGHT=height)
+    return captioned(f"{heading} ±{number_text(bound)}", grid)
+
+
+def captioned(caption, content):
+    return cell(table(row(cell(small(caption, QUIET))), row(cell(content))), VALIGN="TOP")
 
 
 def largest(array):
@@ -61,7 +69,7 @@ def aligned(value, bound):
     >>> aligned(0.5, 0.123), aligned(0.5, 12.3), aligned(0.001, 12.3), aligned(0.0, 12.3), aligned(3e-9, 3e-9)
     ('0.500', '0.50', '0.00', '0', '3e-09')
     """
-    if isinstance(value, int):
+    if isinstance(value, int) or not math.isfinite(value):
         return str(value)
     if value == 0:
         return "0"
@@ -75,7 +83,7 @@ def heat_cell(value, bound):
     """A colour alone; the negative ones carry a minus, since in grey print both ends look the same."""
     color = shade(value, bound) if math.isfinite(value) else NOT_FINITE
     sign = small("-", "#ffffff" if value < -0.5 * bound else "#000000") if value < 0 else ""
-    return cell(sign, BGCOLOR=color, WIDTH="10", HEIGHT="10", FIXEDSIZE="TRUE", CELLPADDING="0")
+    return cell(sign, BGCOLOR=color, WIDTH=CELL, HEIGHT=CELL, FIXEDSIZE="TRUE", CELLPADDING="0")
 
 
 def statistics(array):

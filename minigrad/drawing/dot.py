@@ -6,10 +6,11 @@ from minigrad.drawing.cells import array_cell, statistics
 from minigrad.drawing.collapse import View
 from minigrad.drawing.legend import caption
 from minigrad.drawing.markup import cell, font, row, small, table, tooltip
-from minigrad.drawing.style import ARROW, KINDS, NO_GRADIENT, QUIET, SKIP, Look, kind_of
+from minigrad.drawing.style import ARROW, KINDS, NO_GRADIENT, NOT_FINITE, QUIET, SKIP, Look, color_code, kind_of, tint
 from minigrad.drawing.words import clean, details_of, gradient_text, norm, number_text, place_text, shape_text, title_of
 
 MANY = 100  # from so many items on, "auto" leaves the arrays out
+HUGE = 500  # and from so many on, the layout is done in haste
 
 
 def to_dot(graph, depth=None, expand=(), **look):
@@ -32,6 +33,8 @@ def dot_text(view, look):
     dot.attr("graph", fontname="Helvetica", label=caption(view, look), labelloc="t", tooltip=" ")
     dot.attr("node", shape="box", fontname="Helvetica", fontsize="10", margin="0.08,0.07", height="0.2", width="0.3")
     dot.attr("edge", fontname="Helvetica", fontsize="8", arrowsize="0.7")
+    if len(view.items) > HUGE:
+        dot.attr("graph", nslimit="1", nslimit1="1")  # straighter lines are not worth minutes
     lit = highlighted(view, look)
     for event, thing in view.walk():
         if event == "enter":
@@ -60,15 +63,16 @@ def highlighted(view, look):
         node = view.graph.node_of.get(tensor)
         if node is None:
             raise ValueError(f"draw: cannot highlight {tensor!r}, which is not in {view.graph}")
-        lit.setdefault(view.item_of(node), color)
+        lit.setdefault(view.item_of(node), color_code(color))
     return lit
 
 
 def box_attributes(box):
     """How an open box looks."""
+    name = cell(font(clean(box.name), 10, KINDS["closed"].border, bold=True))
     return {
         "id": box.id,
-        "label": f"<{font(clean(box.name), 11, KINDS['closed'].border, bold=True)}>",
+        "label": f"<{table(row(name, cell('', WIDTH='60')))}>",  # makes room for arrows to enter beside the name
         "tooltip": tooltip([clean(box.path, 200)]),
         "style": "rounded",
         "color": "#b9b3c9",
@@ -85,7 +89,7 @@ def item_attributes(view, look, item, highlight=None):
         "label": f"<{item_label(view, look, item)}>",
         "tooltip": tooltip(tooltip_lines(view, item)),
         "style": kind.style,
-        "fillcolor": kind.fill,
+        "fillcolor": tint(highlight) if highlight else kind.fill,
         "color": highlight or kind.border,
         "penwidth": "5" if highlight else str(kind.width),
         "class": kind_of(item),
@@ -139,7 +143,7 @@ def arrow_attributes(look, arrow, largest):
     gradient = arrow.gradient if look.grads else None
     size = None if gradient is None else norm(gradient)
     width = 1.0 if size is None else 0.75 + 2.25 * strength(size, largest)
-    color = SKIP if arrow.is_skip else ARROW if arrow.tensor.requires_grad else NO_GRADIENT
+    color = arrow_color(arrow, size)
     attributes = {
         "id": arrow.id,
         "class": "skip" if arrow.is_skip else "arrow",
@@ -153,6 +157,14 @@ def arrow_attributes(look, arrow, largest):
     if not arrow.tensor.requires_grad:
         attributes["style"] = "dashed"
     return attributes
+
+
+def arrow_color(arrow, size):
+    if size is not None and not math.isfinite(size):
+        return NOT_FINITE
+    if arrow.is_skip:
+        return SKIP
+    return ARROW if arrow.tensor.requires_grad else NO_GRADIENT
 
 
 def strength(size, largest):

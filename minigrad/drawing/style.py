@@ -10,7 +10,6 @@ from minigrad.graph import Box
 VALUES = ("auto", "numbers", "heatmap", "statistics", False)
 DIRECTIONS = ("TB", "BT", "LR", "RL")
 FLOWS = ("forward", "backward")
-COLOR = re.compile(r"[a-z]+[0-9]{0,3}|#[0-9a-fA-F]{6}")
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,7 @@ class Look:
                 listed = ", ".join(repr(value) for value in possible)
                 raise ValueError(f"draw: {name} is one of {listed}; got {getattr(self, name)!r}")
         for color in (*self.highlight.values(), *self.meanings):
-            if not COLOR.fullmatch(color):
-                raise ValueError(f"draw: a colour is a name such as 'red', or '#d7191c'; got {color!r}")
+            color_code(color)
 
 
 class Kind(NamedTuple):
@@ -56,7 +54,7 @@ KINDS = {
     "constant": Kind("constant", "#f3f3f3", "#888888", "filled,dashed"),
     "result": Kind("result of an op", "#ffffff", "#555555"),
     "residual": Kind("residual addition", "#d8f0ec", "#00796b", "filled,rounded", 2.0),
-    "closed": Kind("closed box: ops inside", "#ece8f4", "#6a51a3", "filled,rounded", 1.5),
+    "closed": Kind("closed box", "#ece8f4", "#6a51a3", "filled,rounded", 1.5),
 }
 
 TEXT = "#222222"
@@ -65,7 +63,33 @@ ARROW = "#555555"
 SKIP = KINDS["residual"].border
 NO_GRADIENT = "#aaaaaa"
 NOT_FINITE = "#c000a0"
+HIGHLIGHTS = {
+    "red": "#d7191c",
+    "orange": "#f07800",
+    "gold": "#e5b700",
+    "green": "#2e9e3f",
+    "blue": "#2b6ca3",
+    "grey": "#8a8a8a",
+}
 NEGATIVE, POSITIVE = (33, 102, 172), (230, 97, 1)  # blue and orange: told apart by colour-blind readers too
+
+
+def color_code(color):
+    """A colour for highlighting, as `#rrggbb`.
+
+    Raises:
+        ValueError: no such colour.
+    """
+    code = HIGHLIGHTS.get(color, color)
+    if not re.fullmatch("#[0-9a-fA-F]{6}", code):
+        raise ValueError(f"draw: a colour is one of {', '.join(HIGHLIGHTS)}, or like '#d7191c'; got {color!r}")
+    return code
+
+
+def tint(code):
+    """A light shade of a colour, for what is inside of a border."""
+    channels = (int(code[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - 0.25 * (255 - channel)):02x}" for channel in channels)
 
 
 def kind_of(item):
