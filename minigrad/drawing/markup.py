@@ -12,7 +12,9 @@ def text(string):
 
 def tooltip(lines):
     """Plain text for an attribute that Graphviz shows as a tooltip."""
-    return "\n".join(lines).replace("\\", "\\\\").replace("&", "&amp;")
+    import graphviz  # noqa: PLC0415  here, so that `import minigrad` loads NumPy alone
+
+    return graphviz.escape("\n".join(lines).replace("&", "&amp;"))
 
 
 def font(string, size, color=TEXT, bold=False):
