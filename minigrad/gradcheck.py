@@ -97,8 +97,9 @@ def slopes(function, arrays, i, index, weights, step):
         moved = list(arrays)
         moved[i] = arrays[i].copy()
         moved[i][index] += offset
-        values.append((function(*(Tensor(array) for array in moved)).data * weights).sum())
-    return (values[1] - values[0]) / width, (values[2] - values[1]) / width
+        values.append(function(*(Tensor(array) for array in moved)).data)
+    lower, middle, upper = values  # subtracted before they are summed, so that what stays the same adds no rounding
+    return ((middle - lower) * weights).sum() / width, ((upper - middle) * weights).sum() / width
 
 
 def is_close(grad, slope, rtol, atol):

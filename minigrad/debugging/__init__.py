@@ -2,5 +2,6 @@
 
 from minigrad.debugging.anomalies import Anomaly, AnomalyError, detect_anomaly
 from minigrad.debugging.breakpoints import break_at
+from minigrad.debugging.explanation import Explanation, explain
 
-__all__ = ["Anomaly", "AnomalyError", "break_at", "detect_anomaly"]
+__all__ = ["Anomaly", "AnomalyError", "Explanation", "break_at", "detect_anomaly", "explain"]

@@ -5,6 +5,8 @@ import linecache
 
 import numpy as np
 
+FEW = 6  # numbers that a line has room for
+
 
 def is_bad(array):
     """Whether it holds a NaN or an inf."""
@@ -20,6 +22,14 @@ def norm(array):
     """The Euclidean norm, without a warning where it overflows."""
     with np.errstate(all="ignore"):
         return float(np.sqrt(np.square(array, dtype=np.float64).sum()))
+
+
+def amount(array):
+    """Shape and norm, and the numbers themselves if they are few."""
+    words = f"{array.shape} norm {norm(array):.4g}"
+    if 1 <= array.size <= FEW:
+        words += f": {np.array2string(array, precision=4, max_line_width=1000)}".replace("\n", "")
+    return words
 
 
 def name_of(tensor):
