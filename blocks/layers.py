@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minigrad import Module, Parameter, dropout, embedding, layer_norm, rms_norm
+from minigrad import Module, Parameter, dropout, embedding, layer_norm, linear, rms_norm
 
 
 class Linear(Module):
@@ -30,8 +30,7 @@ class Linear(Module):
                 f"{self.name or 'Linear'}: x has shape {x.shape}, but its last axis must have length "
                 f"{self.weight.shape[0]}, as the weight is {self.weight.shape}"
             )
-        y = x @ self.weight  # (..., d_out)
-        return y if self.bias is None else y + self.bias
+        return x @ self.weight if self.bias is None else linear(x, self.weight, self.bias)  # (..., d_out)
 
 
 class LayerNorm(Module):

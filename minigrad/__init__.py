@@ -11,6 +11,7 @@ from minigrad.ops.arithmetic import add, divide, multiply, negative, power, subt
 from minigrad.ops.dropout import dropout
 from minigrad.ops.elementary import abs, exp, log, sqrt
 from minigrad.ops.embedding import embedding
+from minigrad.ops.linear import linear
 from minigrad.ops.losses import cross_entropy, mse_loss
 from minigrad.ops.normalization import layer_norm, rms_norm
 from minigrad.ops.products import einsum, matmul
@@ -45,6 +46,7 @@ __all__ = [
     "getitem",
     "gradcheck",
     "layer_norm",
+    "linear",
     "log",
     "log_softmax",
     "logsumexp",

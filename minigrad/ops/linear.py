@@ -1,0 +1,45 @@
+"""The linear map of each token: a matrix product and a bias in one op."""
+
+from minigrad.op import Op
+
+
+class Linear(Op):
+    """Y = X W + b;   dL/dX = dL/dY W^T,   dL/dW = X^T dL/dY,   dL/db = dL/dY summed over all tokens.
+
+    The tokens of all sequences stand in one long matrix, since each is mapped alone.
+    """
+
+    def forward(self, x, weight, bias):
+        self.x, self.weight = x, weight
+        y = as_rows(x) @ weight
+        y += bias
+        return y.reshape(*x.shape[:-1], -1)  # (..., d_out)
+
+    def backward(self, grad_y):
+        rows = as_rows(grad_y)
+        grad_x = (rows @ self.weight.T).reshape(self.x.shape)
+        grad_weight = as_rows(self.x).T @ rows
+        grad_bias = rows.sum(axis=0)
+        return grad_x, grad_weight, grad_bias
+
+
+def as_rows(x):
+    """(..., d) as a matrix (N, d), one row for each token."""
+    return x.reshape(-1, x.shape[-1])
+
+
+def linear(x, weight, bias):
+    """x W + b, for each token alone.
+
+    Args:
+        x: (..., d_in)
+        weight: (d_in, d_out)
+        bias: (d_out,)
+
+    Returns:
+        (..., d_out)
+
+    >>> linear(Tensor([[1.0, 2.0]]), Tensor([[1.0, 0.0], [0.0, 1.0]]), [10.0, 20.0]).data
+    array([[11., 22.]])
+    """
+    return Linear()(x, weight, bias)
