@@ -1,9 +1,12 @@
 """gradcheck: an op's rule against finite differences."""
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
 
+from minigrad.arrays import as_array
+from minigrad.op import Op
 from minigrad.tensor import Tensor
 
 
@@ -12,9 +15,9 @@ class GradcheckError(AssertionError):
 
 
 class GradcheckReport(NamedTuple):
-    """What was compared, and the entries at which there is no slope to compare with.
+    """What was compared, and the entries at which there is no one slope to compare with.
 
-    `kinks` are (input, index) pairs at which the slopes from the left and from the right differ.
+    `kinks` are (input, index) pairs at which the slopes to the left and to the right differ.
     """
 
     compared: int
@@ -25,19 +28,20 @@ class GradcheckReport(NamedTuple):
 
 
 def gradcheck(function, *inputs, step=1e-6, rtol=1e-5, atol=1e-7, seed=0):
-    """Compare the gradient of a function with central differences, entry by entry.
+    """Compare the gradient of a function, or of an op of your own, with central differences, entry by entry.
 
-    The function's result y is weighted with random numbers w, because a plain sum hides errors: softmax and layer
+    The result y is weighted with random numbers w of both signs, because a plain sum hides errors: softmax and layer
     norm have slope 0 under it. With L = sum(w y), each entry must satisfy
 
         dL/dx_i  =  (L(x + h e_i) - L(x - h e_i)) / 2h,    h = step * max(1, |x_i|).
 
-    At a kink (relu at 0) the slopes from both sides differ and there is nothing to compare with: such an entry is
-    listed in the report, and is no error.
+    At a kink (relu at 0) the slopes to both sides differ. Any gradient between them is right; the report lists such
+    entries, which are no errors, and entries at the edge of where the function is defined (sqrt at 0). A gradient
+    outside of the two slopes is an error. Before it says so it looks again with smaller steps.
 
     Args:
-        function: takes tensors, returns one tensor. It must give the same result when it is called again.
-        inputs: tensors or arrays, float64. They are not changed. Integer inputs are passed on unchecked.
+        function: takes tensors, returns one tensor; or an op, as in ``gradcheck(Softplus(), x)``.
+        inputs: tensors, arrays, lists or numbers, float64. They are not changed. Integers are passed on unchecked.
         step, rtol, atol: step width and tolerances.
         seed: of the random weights.
 
@@ -46,68 +50,137 @@ def gradcheck(function, *inputs, step=1e-6, rtol=1e-5, atol=1e-7, seed=0):
 
     Raises:
         GradcheckError: names the op, the input, the index, the gradient that came, and the slope that was measured.
-        TypeError: a float32 input, in which a finite difference has no correct digits to speak of.
-        ValueError: a function that gives another result when it is called again.
+        TypeError: a float32 input, in which a finite difference has no correct digits to speak of; no input at all
+            that could have a gradient; a function that does not return a tensor.
+        ValueError: a function that gives another result when it is called again, or one that is not finite here.
 
     >>> bool(gradcheck(lambda x: x.softmax(), Tensor([0.1, 0.2, 0.3])))
     True
+    >>> gradcheck(lambda x: x.relu(), [-1.0, 0.0, 2.0])
+    GradcheckReport(compared=2, kinks=[(0, (1,))])
     """
-    arrays = [np.array(x.data if isinstance(x, Tensor) else x) for x in inputs]
+    arrays = [x.data if isinstance(x, Tensor) else as_array(x) for x in inputs]
     checked = [i for i, array in enumerate(arrays) if array.dtype.kind == "f"]
+    refuse_what_cannot_be_checked(arrays, checked)
+    if isinstance(function, Op):
+        function = NewOpEachTime(function)
+
+    y, grads, weights = weighted_gradients(function, arrays, checked, seed)
+    name = name_of(function, y)
+    refuse_what_changes(name, function, arrays, checked, seed, y, grads)
+
+    noise = 8 * np.finfo(np.float64).eps * np.abs(y.data).max(initial=0)
+    compared, kinks, wrong = 0, [], []
+    for i in checked:
+        for index in np.ndindex(arrays[i].shape):
+            grad = grads[i][index]
+            for width in (step, step / 100, step * min(1.0, abs(arrays[i][index])) or step):
+                left, right = slopes(function, arrays, i, index, weights, width)
+                smooth = not is_apart(left, right, noise / width)
+                if smooth and is_close(grad, (left + right) / 2, rtol, atol + noise / width):
+                    compared += 1
+                    break
+            else:
+                at_an_edge = not np.isfinite(left + right)
+                if at_an_edge or (not smooth and min(left, right) - atol <= grad <= max(left, right) + atol):
+                    kinks.append((i, index))
+                else:
+                    wrong.append((i, index, grad, left, right))
+    if wrong:
+        raise GradcheckError(in_words(name, wrong, compared + len(kinks) + len(wrong)))
+    return GradcheckReport(compared, kinks)
+
+
+class NewOpEachTime:
+    """An op as a function that can be called again: one op is one node of a graph."""
+
+    def __init__(self, op):
+        self.op = op
+        self.__name__ = op.name
+
+    def __call__(self, *tensors):
+        return copy.copy(self.op)(*tensors)
+
+
+def refuse_what_cannot_be_checked(arrays, checked):
     for i in checked:
         if arrays[i].dtype != np.float64:
             raise TypeError(
                 f"gradcheck: input {i} is {arrays[i].dtype}, in which a difference of 1e-6 drowns in rounding; "
-                f"pass it as float64"
+                f"pass it as float64, as in x.astype(np.float64)"
             )
+    if not checked:
+        raise TypeError("gradcheck: none of the inputs is of a floating type, so there is no gradient to check")
 
+
+def weighted_gradients(function, arrays, checked, seed):
+    """The result, the gradients of sum(w y) by input, and the random weights w."""
     tensors = [Tensor(array, requires_grad=i in checked) for i, array in enumerate(arrays)]
     y = function(*tensors)
-    weights = np.random.default_rng(seed).uniform(0.5, 1.5, y.shape)
-    again = function(*tensors)
-    if not np.array_equal(y.data, again.data, equal_nan=True):
-        raise ValueError("gradcheck: two calls with the same inputs gave different results; fix the random seed first")
+    if not isinstance(y, Tensor):
+        raise TypeError(f"gradcheck: the function must return one tensor; got {type(y).__name__}")
+    if not np.isfinite(y.data).all():
+        raise ValueError(f"gradcheck: the result is not finite at these inputs, so it has no slope: {y.data}")
     if not y.requires_grad:
         raise GradcheckError("gradcheck: the result was made without recording, so no gradient reaches the inputs")
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.5, 1.5, y.shape) * rng.choice([-1.0, 1.0], y.shape)
     y.backward(weights)
+    grads = {i: np.zeros_like(arrays[i]) if tensors[i].grad is None else tensors[i].grad for i in checked}
+    return y, grads, weights
 
-    compared, kinks = 0, []
-    for i in checked:
-        grad = np.zeros_like(arrays[i]) if tensors[i].grad is None else tensors[i].grad
-        for index in np.ndindex(arrays[i].shape):
-            left, right = slopes(function, arrays, i, index, weights, step)
-            slope = (left + right) / 2
-            if is_close(grad[index], slope, rtol, atol):
-                compared += 1
-            elif is_kink(function, arrays, i, index, weights, step, left, right):
-                kinks.append((i, index))
-            else:
-                raise GradcheckError(
-                    f"gradcheck: {y.op.name}: input {i}, index {index}: "
-                    f"got gradient {grad[index]:.10g}, expected {slope:.10g} from finite differences"
-                )
-    return GradcheckReport(compared, kinks)
+
+def refuse_what_changes(name, function, arrays, checked, seed, y, grads):
+    again, grads_again, _ = weighted_gradients(function, arrays, checked, seed)
+    if not np.array_equal(y.data, again.data):
+        raise ValueError(
+            f"gradcheck: {name}: two calls with the same inputs gave different results; "
+            f"make it the same each time, as in dropout(x, rng=0), and check it then"
+        )
+    if not all(np.array_equal(grads[i], grads_again[i], equal_nan=True) for i in checked):
+        raise ValueError(f"gradcheck: {name}: two backward passes from the same inputs gave different gradients")
 
 
 def slopes(function, arrays, i, index, weights, step):
     """The slopes of L = sum(w y) along one entry, to the left and to the right of its value."""
     width = step * max(1.0, abs(arrays[i][index]))
     values = []
-    for offset in (-width, 0.0, width):
-        moved = list(arrays)
-        moved[i] = arrays[i].copy()
-        moved[i][index] += offset
-        values.append(function(*(Tensor(array) for array in moved)).data)
-    lower, middle, upper = values  # subtracted before they are summed, so that what stays the same adds no rounding
-    return ((middle - lower) * weights).sum() / width, ((upper - middle) * weights).sum() / width
+    with np.errstate(all="ignore"):  # beside its edge a function may be NaN
+        for offset in (-width, 0.0, width):
+            moved = list(arrays)
+            moved[i] = np.array(arrays[i])
+            moved[i][index] += offset
+            values.append(function(*(Tensor(array) for array in moved)).data)
+        lower, middle, upper = values  # subtracted before they are summed, so that what stays the same adds no rounding
+        return ((middle - lower) * weights).sum() / width, ((upper - middle) * weights).sum() / width
 
 
 def is_close(grad, slope, rtol, atol):
     return abs(grad - slope) <= atol + rtol * max(abs(grad), abs(slope))
 
 
+def is_apart(left, right, noise=0.0):
+    """True if two slopes differ by more than a smooth curve bends between them, or if one is none."""
+    return not abs(right - left) <= max(1e-3 * max(abs(left), abs(right)), 1e-6, noise)
+
+
 def is_kink(function, arrays, i, index, weights, step, left, right):
     """True if the two slopes stay apart when the step shrinks: on a smooth curve they close up with it."""
-    jump = abs(right - left)
     nearer_left, nearer_right = slopes(function, arrays, i, index, weights, step / 10)
-    return jump > 1e-3 and abs(nearer_right - nearer_left) > jump / 2
+    return is_apart(left, right) and abs(nearer_right - nearer_left) > abs(right - left) / 2
+
+
+def name_of(function, y):
+    """What messages call the thing that is checked: the op, or the function and the op that made its result."""
+    last = y.op.name if y.op is not None else "a leaf"
+    name = getattr(function, "__name__", type(function).__name__)
+    return last if name in ("<lambda>", last) else f"{name} (its result is from {last})"
+
+
+def in_words(name, wrong, total):
+    i, index, grad, left, right = wrong[0]
+    return (
+        f"gradcheck: {name}: input {i}, index {index}: got gradient {grad:.10g}, "
+        f"expected {(left + right) / 2:.10g} from finite differences "
+        f"({left:.10g} to the left, {right:.10g} to the right); {len(wrong)} of {total} entries are wrong"
+    )

@@ -80,4 +80,5 @@ def keep_zeros(op, grad_output, grads):
             x.op.behind_selection = True
     if not op.can_poison:
         return grads
-    return tuple(None if grad is None else np.where(grad_output == 0, 0, grad) for grad in grads)
+    idle = op.idle(grad_output == 0)
+    return tuple(None if grad is None else np.where(idle, 0, grad) for grad in grads)

@@ -44,7 +44,7 @@ class Op:
     array([2., 4., 6.])
     """
 
-    can_poison = False  # True if y[i] depends on x[i] alone, with a slope that can be inf or NaN
+    can_poison = False  # True if a slope can be inf or NaN; `idle` then says where it does not count
     behind_selection = False  # True once an op that selects is known to read the result, see gradients.keep_zeros
 
     inputs: tuple[Tensor, ...] = ()
@@ -72,12 +72,13 @@ class Op:
                 break
 
         arrays = []
-        wants_grad = False
+        wants_grad, cut = False, None
         for x in inputs:
             if type(x.data) is not np.ndarray or x.data.flags.writeable:
                 x.data = as_array(x.data)  # the user put an array there that could still change
             arrays.append(x.data)
             wants_grad = wants_grad or x.requires_grad
+            cut = cut or x.cut
 
         self.inputs = inputs
         self.scope = recording.SCOPE.get()
@@ -100,10 +101,14 @@ class Op:
             self.filename, self.lineno = frame.f_code.co_filename, frame.f_lineno
             result = Tensor.from_op(data, self)
         else:
-            result = Tensor.from_op(data, None, recording.NO_GRAD_CUT if wants_grad else None)
+            result = Tensor.from_op(data, None, recording.NO_GRAD_CUT if wants_grad else cut)
         if WATCHERS:
             after_forward(self, result)
         return result
+
+    def idle(self, zero):
+        """Where the inputs have no say, from where dL/dy is exactly 0. Here: y[i] depends on x[i] alone."""
+        return zero
 
     @property
     def name(self):

@@ -12,6 +12,8 @@ class LayerNorm(Op):
     dL/dgain = dL/dy * n  and  dL/dbias = dL/dy,  both summed over all tokens.   (Ba, Kiros, Hinton 2016, eq. 3)
     """
 
+    can_poison = True
+
     def __init__(self, eps=1e-5):
         self.eps = eps
 
@@ -29,6 +31,9 @@ class LayerNorm(Op):
         grad_gain, grad_bias = grad_y * self.n, grad_y
         return grad_x, grad_gain, grad_bias
 
+    def idle(self, zero):
+        return zero.all(axis=-1, keepdims=True)
+
 
 class RmsNorm(Op):
     """y = gain * n  with  n = x / s,  s = sqrt(mean(x^2) + eps), over the last axis of length d.
@@ -36,6 +41,8 @@ class RmsNorm(Op):
     With g = dL/dy * gain:   dL/dx = (g - n * mean(g * n)) / s,
     dL/dgain = dL/dy * n, summed over all tokens.   (Zhang and Sennrich 2019, eq. 4)
     """
+
+    can_poison = True
 
     def __init__(self, eps=1e-5):
         self.eps = eps
@@ -51,6 +58,9 @@ class RmsNorm(Op):
         grad_x = (g - self.n * (g * self.n).mean(axis=-1, keepdims=True)) / self.s
         grad_gain = grad_y * self.n
         return grad_x, grad_gain
+
+    def idle(self, zero):
+        return zero.all(axis=-1, keepdims=True)
 
 
 def layer_norm(x, gain=1.0, bias=0.0, eps=1e-5):

@@ -20,6 +20,10 @@ class Matmul(Op):
 
     def backward(self, grad_z):
         x, y, grad_z = self.as_matrices(grad_z)
+        if self.behind_selection and not (np.isfinite(x).all() and np.isfinite(y).all()):
+            # A row that nothing took may hold NaN, which must stay out of the sums.
+            x = np.where(grad_z.any(axis=-1, keepdims=True), x, 0)
+            y = np.where(grad_z.any(axis=-2, keepdims=True), y, 0)
 
         grad_x = grad_y = None
         if self.inputs[0].requires_grad:

@@ -14,6 +14,8 @@ from minigrad.op import Op
 class Reduction(Op):
     """What all reductions share: `axis`, `keepdims`, and the way back to x's shape."""
 
+    can_poison = True
+
     def __init__(self, axis=None, keepdims=False):
         self.axis, self.keepdims = axis, keepdims
 
@@ -24,6 +26,9 @@ class Reduction(Op):
         if self.axis is None:
             return np.reshape(grad_y, (1,) * self.inputs[0].ndim)
         return np.expand_dims(grad_y, self.axis)
+
+    def idle(self, zero):
+        return self.unreduced(zero)
 
     def count(self, x):
         """How many elements of x went into one element of the result."""
