@@ -13,7 +13,7 @@ class Linear(Op):
         self.x, self.weight = x, weight
         y = as_rows(x) @ weight
         y += bias
-        return y.reshape(*x.shape[:-1], -1)  # (..., d_out)
+        return y.reshape(*x.shape[:-1], weight.shape[-1])  # (..., d_out)
 
     def backward(self, grad_y):
         rows = as_rows(grad_y)
