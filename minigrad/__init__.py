@@ -1,7 +1,7 @@
 """minigrad: a tensor autograd over NumPy, small enough to read in one sitting."""
 
 from minigrad import operators as operators  # gives Tensor its operators
-from minigrad.drawing import draw
+from minigrad.drawing import draw, write_stepper
 from minigrad.gradcheck import gradcheck
 from minigrad.graph import Graph
 from minigrad.module import Module, Parameter
@@ -81,4 +81,5 @@ __all__ = [
     "transpose",
     "var",
     "where",
+    "write_stepper",
 ]

@@ -1,0 +1,161 @@
+"""What the step-through page knows of a graph, as plain lists and dicts for its JSON.
+
+Nodes, edges and boxes are found by the ids of `minigrad.Graph`; arrays, rules and pictures by their place in a list.
+"""
+
+import inspect
+import math
+import textwrap
+
+from minigrad.drawing.collapse import View
+from minigrad.drawing.dot import strength
+from minigrad.drawing.formulas import rule_of
+from minigrad.drawing.layout import layouts
+from minigrad.drawing.page_arrays import PageArrays, side_for
+from minigrad.drawing.passes import gradient_steps
+from minigrad.drawing.style import kind_of
+from minigrad.drawing.words import clean, details_of, norm, place_text, shape_text, title_of
+from minigrad.graph import Graph
+from minigrad.ops.residual import ResidualAdd
+
+MOST_NODES = 5_000
+WAYS = {ResidualAdd.SKIP: "skip", ResidualAdd.BRANCH: "branch"}
+
+
+def page_data(output, title=None):
+    """All that a page shows of the way from the leaves to `output` and back.
+
+    Raises:
+        ValueError: more nodes than a person steps through.
+    """
+    graph = Graph(output)
+    if len(graph.nodes) > MOST_NODES:
+        raise ValueError(
+            f"write_stepper: this graph has {len(graph.nodes):,} nodes, and a page to step through has at most "
+            f"{MOST_NODES:,}: write it for a tensor nearer to the inputs, or draw(tensor, depth=1) the whole"
+        )
+    walked = list(gradient_steps(output))
+    tensors = [node.tensor.data for node in graph.nodes]
+    gradients = [array for step in walked for array in (step.grad_output, *step.grad_inputs) if array is not None]
+    arrays = PageArrays(side_for(tensors + gradients))
+    pictures, n_levels, picture_of = layouts(graph)
+    rules = PageRules()
+    return {
+        "title": clean(title or f"Backprop of {graph.node_of[output].path}", 200),
+        "nodes": nodes_data(graph, arrays, rules),
+        "edges": edges_data(graph, walked),
+        "boxes": boxes_data(graph, picture_of),
+        "steps": forward_data(graph) + [backward_data(graph, step, arrays) for step in walked],
+        "rules": rules.entries,
+        "pictures": pictures,
+        "levels": n_levels,
+        "arrays": arrays.entries,
+    }
+
+
+def nodes_data(graph, arrays, rules):
+    view = View(graph)
+    labels = unique_labels(graph)
+    return {
+        node.id: {
+            "title": title_of(node),
+            "details": [line for line in details_of(view, node) if line],
+            "path": labels[node],
+            "kind": kind_of(node),
+            "shape": shape_text(node.tensor.shape),
+            "dtype": str(node.tensor.dtype),
+            "box": node.box.id if node.box else None,
+            "value": arrays.add(node.tensor.data),
+            "wantsGradient": node.tensor.requires_grad,
+            "rule": rules.add(node.op) if node.op else None,
+            "place": clean(place_text(node.op), 200) if node.op else None,
+        }
+        for node in graph.nodes
+    }
+
+
+def unique_labels(graph):
+    """The path of each node, with a number behind it where several have the same."""
+    labels, times = {}, {}
+    for node in graph.nodes:
+        path = clean(title_of(node) if node.kind == "constant" else node.path, 200)
+        times[path] = times.get(path, 0) + 1
+        labels[node] = path if times[path] == 1 else f"{path} #{times[path]}"
+    return labels
+
+
+def edges_data(graph, walked):
+    """The edges, with the size of what each delivered: 1 for the largest, None for nothing."""
+    sizes = {}
+    for step in walked:
+        for i, grad in enumerate(step.grad_inputs):
+            if grad is not None:
+                sizes[graph.node_of[step.tensor], i] = norm(grad)
+    most = max((size for size in sizes.values() if math.isfinite(size)), default=0.0)
+    return {
+        edge.id: {
+            "source": edge.source.id,
+            "target": edge.target.id,
+            "way": WAYS[edge.index] if edge.target.is_residual else None,
+            "strength": strength(sizes[edge.target, edge.index], most) if (edge.target, edge.index) in sizes else None,
+        }
+        for edge in graph.edges
+    }
+
+
+def boxes_data(graph, picture_of):
+    """The boxes, with the picture in which each is open."""
+    return {
+        box.id: {
+            "title": clean(box.name),
+            "path": clean(box.path, 200),
+            "parent": box.parent.id if box.parent else None,
+            "picture": picture_of.get(box.path),
+        }
+        for box in graph.boxes
+    }
+
+
+def forward_data(graph):
+    return [{"phase": "forward", "node": node.id} for node in graph.nodes]
+
+
+def backward_data(graph, step, arrays):
+    """One step back, with what it adds to the gradients of its inputs."""
+
+    def place(array):
+        return None if array is None else arrays.add(array)
+
+    return {
+        "phase": "backward",
+        "node": graph.node_of[step.tensor].id,
+        "gradient": place(step.grad_output),
+        "delivered": [place(grad) for grad in step.grad_inputs],
+        "soFar": [place(grad) for grad in step.so_far],
+    }
+
+
+class PageRules:
+    """What is said of each class of ops, once: the mathematics of its docstring, and the source of its `backward`."""
+
+    def __init__(self):
+        self.entries = []
+        self.places = {}
+
+    def add(self, op):
+        kind = type(op)
+        if kind not in self.places:
+            self.places[kind] = len(self.entries)
+            formulas, notes = rule_of(kind.__doc__)
+            self.entries.append(
+                {"name": kind.__name__, "formulas": formulas, "notes": notes, "source": source_of(kind)}
+            )
+        return self.places[kind]
+
+
+def source_of(kind):
+    """The lines of an op's `backward`; None where Python does not know them, as in a console."""
+    try:
+        return textwrap.dedent(inspect.getsource(kind.backward))
+    except (OSError, TypeError):
+        return None

@@ -1,0 +1,173 @@
+// Arrays: few numbers as a table on coloured ground, many as colours alone; each number can be read one by one.
+
+const WIDEST_TABLE = 8;
+const MOST_IN_TABLE = 96;
+
+/** An array of the page under a caption, with its scale and a line that reads out the number pointed at. */
+function arrayFigure(caption, array) {
+  const numbers = numbersOf(array);
+  const readout = element("output", { class: "readout" });
+  const figure = element("figure", { class: "array" }, element("figcaption", {}, ...caption), readout);
+  if (numbers.length === 0) {
+    readout.textContent = "empty";
+    return figure;
+  }
+  const fits = array.grid[1] <= WIDEST_TABLE && numbers.length <= MOST_IN_TABLE;
+  const cells = fits ? new NumberTable(array, numbers) : new ColourMap(array, numbers);
+  makeReadable(cells, readout, array, numbers);
+  readout.before(cells.element);
+  if (numbers.length > 1) readout.before(scaleOf(array));
+  return figure;
+}
+
+/** The numbers of an array, or of its tiles, as float64: exactly those that Python had. */
+function numbersOf(array) {
+  return new Float64Array(Uint8Array.from(atob(array.numbers), (byte) => byte.charCodeAt(0)).buffer);
+}
+
+class NumberTable {
+  constructor({ grid: [rows, columns], bound }, numbers) {
+    this.cells = Array.from(numbers, (value) => this.cell(value, bound));
+    const lines = Array.from({ length: rows }, (_, row) =>
+      element("tr", {}, ...this.cells.slice(row * columns, (row + 1) * columns)),
+    );
+    this.element = element("table", { class: "numbers" }, element("tbody", {}, ...lines));
+  }
+
+  cell(value, bound) {
+    const cell = element("td", {}, shortNumber(value, bound));
+    if (!Number.isFinite(value)) cell.className = "not-finite";
+    else cell.style.setProperty("--strength", bound ? value / bound : 0);
+    return cell;
+  }
+
+  placeAt(event) {
+    return this.cells.indexOf(event.target);
+  }
+
+  mark(place) {
+    this.cells.forEach((cell, i) => cell.classList.toggle("cursor", i === place));
+  }
+}
+
+class ColourMap {
+  constructor({ grid: [rows, columns], bound }, numbers) {
+    this.rows = rows;
+    this.columns = columns;
+    this.canvas = element("canvas", { width: columns, height: rows });
+    const side = Math.max(5, Math.min(14, Math.floor(420 / columns)));
+    this.canvas.style.width = `${side * columns}px`;
+    this.canvas.style.height = `${side * rows}px`;
+    this.cursor = element("span", { class: "cursor", hidden: "" });
+    this.element = element("div", { class: "colours" }, this.canvas, this.cursor);
+    this.paint(numbers, bound);
+  }
+
+  paint(numbers, bound) {
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(`--${name}`);
+    const [zero, negative, positive, notFinite] = ["zero", "negative", "positive", "not-finite"].map(colour);
+    const most = Number(colour("most"));
+    const paper = this.canvas.getContext("2d");
+    paper.fillStyle = zero;
+    paper.fillRect(0, 0, this.columns, this.rows);
+    numbers.forEach((value, i) => {
+      const isFinite = Number.isFinite(value);
+      paper.globalAlpha = isFinite ? (bound ? (most * Math.abs(value)) / bound : 0) : 1;
+      paper.fillStyle = isFinite ? (value < 0 ? negative : positive) : notFinite;
+      paper.fillRect(i % this.columns, Math.floor(i / this.columns), 1, 1);
+    });
+  }
+
+  placeAt(event) {
+    const area = this.canvas.getBoundingClientRect();
+    const column = Math.floor(((event.clientX - area.left) / area.width) * this.columns);
+    const row = Math.floor(((event.clientY - area.top) / area.height) * this.rows);
+    const isInside = column >= 0 && column < this.columns && row >= 0 && row < this.rows;
+    return isInside ? row * this.columns + column : -1;
+  }
+
+  mark(place) {
+    this.cursor.hidden = place < 0;
+    this.cursor.style.left = `${(100 * (place % this.columns)) / this.columns}%`;
+    this.cursor.style.top = `${(100 * Math.floor(place / this.columns)) / this.rows}%`;
+    this.cursor.style.width = `${100 / this.columns}%`;
+    this.cursor.style.height = `${100 / this.rows}%`;
+  }
+}
+
+/** Let a mouse or the arrow keys go from number to number. */
+function makeReadable(cells, readout, array, numbers) {
+  const [rows, columns] = array.grid;
+  const atRest = restingText(array);
+  let place = -1;
+
+  function point(to) {
+    place = to;
+    cells.mark(place);
+    readout.textContent = place < 0 ? atRest : `${placeText(array, place)} ${numbers[place]}`;
+  }
+
+  function onKey(event) {
+    const moves = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns };
+    if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation(); // elsewhere these keys go from step to step
+    const to = place < 0 ? 0 : place + moves[event.key];
+    if (to >= 0 && to < rows * columns) point(to);
+  }
+
+  const label = `array of shape ${shapeText(array.shape)}: ${array.facts.join(", ")}. Arrow keys read its numbers.`;
+  filled(cells.element, { tabindex: "0", role: "group", "aria-label": label }, []);
+  readout.textContent = atRest;
+  cells.element.addEventListener("pointermove", (event) => point(cells.placeAt(event)));
+  cells.element.addEventListener("pointerdown", (event) => point(cells.placeAt(event)));
+  cells.element.addEventListener("pointerleave", () => point(-1));
+  cells.element.addEventListener("focus", () => place < 0 && point(0));
+  cells.element.addEventListener("blur", () => point(-1));
+  cells.element.addEventListener("keydown", onKey);
+}
+
+function restingText(array) {
+  const tile = array.tile.join(" × ");
+  const coarse = tile === "1 × 1" ? "" : `each cell: the number farthest from 0 of ${tile}; `;
+  return coarse + array.facts.join(", ");
+}
+
+/** The index of a cell as Python writes it; for a tile, its rows and columns. */
+function placeText({ shape, grid: [, columns], tile: [height, width] }, place) {
+  let row = Math.floor(place / columns);
+  const column = place % columns;
+  if (height * width > 1) return `${span("row", row, height)}, ${span("column", column, width)}:`;
+  if (shape.length === 0) return "";
+  const index = [column];
+  for (const length of shape.slice(0, -1).reverse()) {
+    index.unshift(row % length);
+    row = Math.floor(row / length);
+  }
+  return `[${index.join(", ")}] =`;
+}
+
+function span(word, place, length) {
+  return length === 1 ? `${word} ${place}` : `${word}s from ${place * length}`;
+}
+
+function shapeText(shape) {
+  return shape.length === 0 ? "scalar" : shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
+}
+
+/** The colours of an array and what they stand for: the same distance from 0 on either side. */
+function scaleOf({ bound }) {
+  const end = shortNumber(bound, bound);
+  return element("p", { class: "scale" }, `−${end}`, element("span", { class: "ramp" }), end);
+}
+
+/** A number with as many decimals as the largest of its array needs for four digits; an exact zero is `0`. */
+function shortNumber(value, bound) {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
+  if (value === 0) return "0";
+  const before = Math.floor(Math.log10(bound)); // digits before the point, less one
+  if (Number.isInteger(value) && Math.abs(value) < 1e6) return value.toString().replace("-", "−");
+  const text = before < -3 || before > 5 ? value.toExponential(2) : value.toFixed(Math.max(3 - before, 0));
+  return text.replace(/-/g, "−");
+}
