@@ -6,15 +6,15 @@ from minigrad.drawing.style import TEXT
 
 
 def text(string):
-    """Plain text for a label. Backslashes too: Graphviz would expand `\\N` to the node's id, even in a table."""
-    return escape(string).replace("\\", "&#92;")
+    """Plain text for a label. Backslashes are doubled: Graphviz expands `\\N` to the node's id even in a table."""
+    return escape(string).replace("\\", "\\\\")
 
 
 def tooltip(lines):
-    """Plain text for an attribute that Graphviz shows as a tooltip."""
+    """Plain text for an attribute that Graphviz shows as a tooltip. It reads backslashes twice there."""
     import graphviz  # noqa: PLC0415  here, so that `import minigrad` loads NumPy alone
 
-    return graphviz.escape("\n".join(lines).replace("&", "&amp;"))
+    return graphviz.escape("\n".join(lines).replace("&", "&amp;").replace("\\", "\\\\"))
 
 
 def font(string, size, color=TEXT, bold=False):

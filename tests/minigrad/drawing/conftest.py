@@ -1,0 +1,72 @@
+"""The programs that draw, and what they make of a DOT text."""
+
+import json
+import shutil
+import subprocess
+import sysconfig
+
+import pytest
+
+import blocks
+
+PROGRAMS = {
+    "dot": (shutil.which("dot"), "install Graphviz (https://graphviz.org/download)"),
+    "graphviz-pure": (
+        shutil.which("graphviz-pure", path=sysconfig.get_path("scripts")),
+        "pip install graphviz-pure",
+    ),
+}
+
+
+@pytest.fixture(params=PROGRAMS)
+def renderer(request, monkeypatch):
+    """Path of a program that draws; `draw` uses it in the test."""
+    program, how_to_get = PROGRAMS[request.param]
+    if program is None:
+        pytest.skip(f"needs {request.param}: {how_to_get}")
+    monkeypatch.setenv("GRAPHVIZ_DOT", program)
+    return program
+
+
+@pytest.fixture
+def no_renderer(monkeypatch, tmp_path):
+    """A machine without any program that draws."""
+    monkeypatch.delenv("GRAPHVIZ_DOT", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing-here"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / "nothing-here"))
+
+
+@pytest.fixture
+def parsed(renderer):
+    """A function from DOT text to what the program read in it: nodes, edges and clusters by their id."""
+
+    def parse(dot):
+        done = subprocess.run([renderer, "-q", "-Tjson"], input=dot.encode(), capture_output=True, check=True)
+        return Parsed(json.loads(done.stdout))
+
+    return parse
+
+
+class Parsed:
+    def __init__(self, graph):
+        things = graph.get("objects", [])
+        self.nodes = {thing["id"]: thing for thing in things if not thing["name"].startswith("cluster")}
+        self.clusters = {thing["id"]: thing for thing in things if thing["name"].startswith("cluster")}
+        self.edges = {edge["id"]: edge for edge in graph.get("edges", [])}
+        self.names = [thing["name"] for thing in things]
+        self.graph = graph
+
+    def ends(self, edge):
+        return self.names[edge["tail"]], self.names[edge["head"]]
+
+
+def texts(thing):
+    """The texts that are drawn for a node, an edge or a cluster, in order."""
+    return [op["text"] for op in thing.get("_ldraw_", []) if op["op"] == "T"]
+
+
+@pytest.fixture
+def pre_norm():
+    """The output of the lesson's block in its pre-norm form."""
+    block, x = blocks.lesson_block("pre")
+    return block(x)
