@@ -2,6 +2,7 @@
 
 from minigrad.debugging.anomalies import Anomaly, AnomalyError, detect_anomaly
 from minigrad.debugging.breakpoints import break_at
+from minigrad.debugging.diagnosis import Answer, why
 from minigrad.debugging.explanation import Explanation, explain
 
-__all__ = ["Anomaly", "AnomalyError", "Explanation", "break_at", "detect_anomaly", "explain"]
+__all__ = ["Anomaly", "AnomalyError", "Answer", "Explanation", "break_at", "detect_anomaly", "explain", "why"]

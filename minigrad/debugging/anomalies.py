@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.backprop import topological_order
+from minigrad.debugging.paths import descendants
 from minigrad.debugging.words import first_bad, input_names, is_bad, made_at, name_of, numbers_of, result_name, rule_of
 from minigrad.recording import user_frame
 from minigrad.watching import Watcher
@@ -171,15 +172,6 @@ def trace(output):
     anomaly = Anomaly("given", leaf, None, leaf.data, what, descendants(leaf, spoiled), output)
     anomaly.lines += how_far(anomaly.tainted)
     return anomaly
-
-
-def descendants(tensor, by_age):
-    """Those of `by_age` that were made from `tensor`, itself first."""
-    found = dict.fromkeys([tensor])
-    for other in by_age:
-        if other.op is not None and any(x in found for x in other.op.inputs):
-            found[other] = None
-    return list(found)
 
 
 def made_forward(tensor, op, tainted, output):

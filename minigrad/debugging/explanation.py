@@ -1,13 +1,11 @@
 """explain: where one tensor's gradient came from, and what its op's rule made of it, in words and numbers."""
 
-import gc
-
 import numpy as np
 
 from minigrad.backprop import topological_order
+from minigrad.debugging.paths import readers
 from minigrad.debugging.rule_check import check_rule
 from minigrad.debugging.words import amount, input_names, made_at, name_of, norm, numbers_of, result_name, rule_of
-from minigrad.op import Op
 from minigrad.tensor import Tensor
 
 
@@ -108,14 +106,10 @@ def explain(tensor, loss=None):
 
 
 def contributions_to(tensor):
-    """What the readers of a tensor delivered to it, in the order of a backward pass.
-
-    A graph has no arrows to the readers, lest it hold a reference cycle; so this looks through all ops that live.
-    """
-    ops = [o for o in gc.get_objects() if issubclass(type(o), Op) and any(x is tensor for x in o.inputs)]
-    readers = sorted((op for op in ops if op.grad_inputs is not None), key=lambda op: -op.number)
-    found = [(op, i) for op in readers for i, x in enumerate(op.inputs) if x is tensor]
-    return [Contribution(op, i) for op, i in found if op.grad_inputs[i] is not None]
+    """What the readers of a tensor delivered to it, in the order of a backward pass."""
+    delivered = [op for op in reversed(readers(tensor)) if op.grad_inputs is not None]
+    edges = [(op, i) for op in delivered for i, x in enumerate(op.inputs) if x is tensor]
+    return [Contribution(op, i) for op, i in edges if op.grad_inputs[i] is not None]
 
 
 def deliveries_of(tensor):

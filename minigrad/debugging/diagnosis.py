@@ -1,0 +1,240 @@
+"""why: the answer to "why is my gradient None, zero or NaN?", with the path on which it was lost."""
+
+from minigrad.backprop import topological_order
+from minigrad.debugging.anomalies import made_backward, trace
+from minigrad.debugging.paths import descendants, in_words, path, readers
+from minigrad.debugging.reasons import reason, share_of_zeros
+from minigrad.debugging.words import amount, input_names, is_bad, made_at, name_of, norm
+from minigrad.tensor import Tensor
+
+SMALL = 1e-6  # a gradient this much below the loss's own is worth an explanation
+MANY = 5  # places that are listed one by one
+
+
+class Answer:
+    """What `why` found. `print()` of it is the answer in words.
+
+    Attributes:
+        verdict: in one or two words, such as "detached", "not used", "dead relu", "saturated softmax", "nan", "fine".
+        tensor: what was asked about.
+        path: the tensors from it to the loss, over the place that matters; empty if there is no way.
+        cause: the op at that place, if it is an op.
+    """
+
+    def __init__(self, tensor, verdict, lines, path=(), cause=None):
+        self.tensor, self.verdict, self.lines = tensor, verdict, lines
+        self.path, self.cause = list(path), cause
+
+    def __str__(self):
+        lines = [f"The gradient of {name_of(self.tensor)} {self.tensor.shape}: {self.verdict}."]
+        lines += [f"  {line}" for line in self.lines]
+        if self.path:
+            lines.append(f"  path: {in_words(self.path)}")
+        return "\n".join(lines)
+
+    def __repr__(self):
+        return f"<why {name_of(self.tensor)}: {self.verdict}>"
+
+
+def why(tensor, loss):
+    """Say why the gradient of a tensor is None, zero or NaN, and where on the way from the loss that happened.
+
+    Call it after ``loss.backward()``; it reads what the pass left, changes nothing, and runs no pass of its own.
+
+    Args:
+        tensor: the tensor whose gradient is asked about.
+        loss: the tensor from which backward() ran.
+
+    Returns:
+        An `Answer`: `print()` of it is the text, its `verdict` the short form.
+
+    Raises:
+        TypeError: one of them is no tensor.
+
+    >>> w = Tensor([1.0, -2.0], requires_grad=True, name="w")
+    >>> loss = (w * -3.0).relu().detach().sum() + (w * 0.0).relu().sum()
+    >>> loss.backward()
+    >>> print(why(w, loss))
+    The gradient of w (2,): dead relu.
+      It is 0 everywhere.
+      relu passes 0 on to its x: 100% of its inputs are at or below 0, where its slope is 0.
+        made at <doctest ...>:1: loss = (w * -3.0).relu().detach().sum() + (w * 0.0).relu().sum()
+      path: w -> multiply -> relu -> sum -> add
+    """
+    for given in (tensor, loss):
+        if not isinstance(given, Tensor):
+            raise TypeError(f"why takes the tensor and the loss, both tensors; got {type(given).__name__}")
+    if not tensor.requires_grad:
+        return asks_for_none(tensor, loss)
+    order = topological_order(loss)
+    if not any(other is tensor for other in order):
+        return not_reached(tensor, loss, order)
+    behind = descendants(tensor, reversed(order))
+    if tensor.grad is None:
+        return is_none(tensor, loss, behind)
+    if is_bad(tensor.grad):
+        return is_not_finite(tensor, loss, behind)
+    if not tensor.grad.any():
+        return is_zero(tensor, loss, behind)
+    return is_there(tensor, loss, behind)
+
+
+def asks_for_none(tensor, loss):
+    """It is a constant: made so, or cut off its past."""
+    way = path(tensor, loss)
+    if tensor.cut is not None:
+        verdict, lines = cut_off(tensor)
+        return Answer(tensor, verdict, lines, way)
+    if tensor.dtype.kind != "f":
+        lines = [f"Its dtype is {tensor.dtype}, and only floating types have gradients: make it floating first."]
+    else:
+        lines = ["It is a constant: make it with requires_grad=True, or as a Parameter, before it is used."]
+        lines += ["(NumPy arrays, numbers, and what was computed with `.data` are constants too.)"]
+    if not way:
+        lines.append(f"Besides, {name_of(loss)} was not made from it.")
+    return Answer(tensor, "no requires_grad", lines, way)
+
+
+def cut_off(tensor):
+    """A verdict and lines for a tensor with a cut."""
+    cut = tensor.cut
+    if cut.by == "detach()":
+        return "detached", [f"{cut.label or 'a leaf'} was detached here: {cut.location}"]
+    what = f"A constant of shape {tensor.shape} was computed inside no_grad(), where nothing is recorded."
+    return "no_grad", [what, "Compute it outside of no_grad()."]
+
+
+def not_reached(tensor, loss, order):
+    """The graph of the loss does not hold it: find the detach() between them, or say who else read it."""
+    way = path(tensor, loss, over_cuts=True)
+    if way:
+        lines = [line for t in way if t.op is None and t.cut is not None for line in cut_off(t)[1]]
+        return Answer(tensor, "detached", [*lines, "Behind that place nothing flows back."], way)
+
+    cuts = [t for t in order if t.op is None and t.cut is not None]
+    detached = [t for t in cuts if t.cut.by == "detach()"]
+    if cuts:
+        verdict = "detached" if detached else "no_grad"
+        lines = [f"Nothing that was recorded leads from it to {name_of(loss)}, which reads what was cut off its past:"]
+        lines += [line for t in (detached or cuts)[:MANY] for line in cut_off(t)[1]]
+        lines.append("What that was made from is not kept, so this is the likely place, not a certain one.")
+        return Answer(tensor, verdict, lines)
+
+    lines = [f"{name_of(loss)} was not made from it."]
+    others = readers(tensor)
+    if others:
+        lines.append(f"It is read by {others[0].path}, made at {made_at(others[0])}, which does not lead there.")
+    else:
+        lines.append("No op that is alive reads it. (What is computed with NumPy or `.data` is not recorded.)")
+    return Answer(tensor, "not used", lines)
+
+
+def is_none(tensor, loss, behind):
+    way = path(tensor, loss)
+    refused = [
+        (y, i)
+        for y, i, x in edges(behind)
+        if y.op.grad_inputs is not None and y.grad is not None and y.op.grad_inputs[i] is None
+    ]
+    if refused:
+        y, i = refused[-1]
+        lines = [f"The rule of {y.op.path} returned None for its {input_names(y.op)[i]}.", f"  made at {made_at(y.op)}"]
+        return Answer(tensor, "not delivered", lines, path(tensor, y) + path(y, loss)[1:], y.op)
+    if loss.op is not None and loss.op.grad_inputs is not None:
+        lines = ["A pass delivered to it, and its grad was taken away since: by zero_grad(), or by `grad = None`."]
+        return Answer(tensor, "forgotten", lines, way)
+    lines = [f"No backward pass from {name_of(loss)} has run: call backward() first."]
+    if tensor.op is not None:
+        lines.append("Or it ran with retain_grads=False, which keeps no gradient but those of leaves.")
+    return Answer(tensor, "no backward pass", lines, way)
+
+
+def edges(behind):
+    """(y, i, x) for each arrow among the tensors `behind`, the oldest first: y's op reads x as its input i."""
+    known = set(behind)
+    return [(y, i, x) for y in behind if y.op is not None for i, x in enumerate(y.op.inputs) if x in known]
+
+
+def is_not_finite(tensor, loss, behind):
+    """Find the op with finite values and a finite gradient whose rule made the first NaN or inf."""
+    if is_bad(loss.data):
+        anomaly = trace(loss)
+        lines = [f"{name_of(loss)} itself is {loss.data if loss.size == 1 else 'not finite'}.", *anomaly.lines]
+        return Answer(tensor, "nan", lines, path(tensor, loss), anomaly.op)
+    for y, i, _ in reversed(edges(behind)):
+        grad_x = None if y.op.grad_inputs is None or y.grad is None else y.op.grad_inputs[i]
+        if grad_x is not None and is_bad(grad_x) and not is_bad(y.grad):
+            anomaly = made_backward(y, i, y.grad, grad_x, loss)
+            return Answer(tensor, "nan", anomaly.lines, path(tensor, y) + path(y, loss)[1:], y.op)
+    lines = ["No rule made it of finite numbers, as far as the last pass has left a trace.", *KEEP]
+    return Answer(tensor, "nan", lines, path(tensor, loss))
+
+
+KEEP = ["If inner gradients were not kept: run backward() again, without retain_grads=False, and ask again."]
+
+
+def is_zero(tensor, loss, behind):
+    """Find the rules that made zeros of a gradient that was not zero."""
+    places = [
+        (y, i)
+        for y, i, _ in reversed(edges(behind))
+        if y.op.grad_inputs is not None and y.grad is not None and y.grad.any()
+        if y.op.grad_inputs[i] is not None and not y.op.grad_inputs[i].any()
+    ]
+    if places:
+        return lost_at(tensor, loss, places, "It is 0 everywhere.")
+    if loss.grad is not None and not loss.grad.any():
+        return Answer(tensor, "zero", [f"backward() of {name_of(loss)} started from zeros."], path(tensor, loss))
+    if loss.grad is None:
+        return Answer(tensor, "zero", ["It is 0 everywhere.", *KEEP], path(tensor, loss))
+    return Answer(
+        tensor,
+        "cancelled",
+        ["It is 0 everywhere, though no rule made zeros of it: what its readers delivered adds up to 0."],
+        path(tensor, loss),
+    )
+
+
+def lost_at(tensor, loss, places, first_line):
+    """An answer that names the places where the gradient was lost, with the reason of each."""
+    lines, verdict = [first_line], None
+    for y, i in places[:MANY]:
+        word, sentence = reason(y.op, i, y.grad)
+        verdict = verdict or word
+        loss_of = amount(y.op.grad_inputs[i]) if y.op.grad_inputs[i].any() else "0"
+        lines.append(f"{y.op.path} passes {loss_of} on to its {input_names(y.op)[i]}: {sentence}.")
+        lines.append(f"  made at {made_at(y.op)}")
+    if len(places) > MANY:
+        lines.append(f"and {len(places) - MANY:,} more places")
+    y = places[0][0]
+    return Answer(tensor, verdict, lines, path(tensor, y) + path(y, loss)[1:], y.op)
+
+
+def is_there(tensor, loss, behind):
+    """It is neither None nor zero nor NaN: say how large it is, and where most of it was lost if it is small."""
+    way = path(tensor, loss)
+    lines = [f"It is {amount(tensor.grad)}."]
+    if is_bad(loss.data):
+        lines += [f"But {name_of(loss)} itself is not finite:", *trace(loss).lines]
+        return Answer(tensor, "nan loss", lines, way)
+    zeros = share_of_zeros(tensor.grad)
+    if zeros:
+        lines.append(f"{zeros:.0%} of its elements are exactly 0.")
+    kept = [
+        (norm(y.op.grad_inputs[i]) / norm(y.grad), y, i)
+        for y, i, _ in edges(behind)
+        if y.op.grad_inputs is not None and y.grad is not None and y.grad.any() and y.op.grad_inputs[i] is not None
+    ]
+    if kept and loss.grad is not None and norm(tensor.grad) < SMALL * norm(loss.grad):
+        share, y, i = min(kept, key=lambda entry: entry[0])
+        return lost_at(tensor, loss, [(y, i)], f"{lines[0]} Most of it was lost at one op, which kept {share:.1g}.")
+    if not zeros:
+        return Answer(tensor, "fine", lines, way)
+    more = [
+        (share_of_zeros(y.op.grad_inputs[i]) - share_of_zeros(y.grad), reason(y.op, i, y.grad)[1], y.op)
+        for _, y, i in kept
+    ]
+    for added, sentence, op in sorted(more, key=lambda entry: -entry[0])[:MANY]:
+        if added > 0:
+            lines.append(f"{op.path} adds zeros: {sentence}.")
+    return Answer(tensor, "partly zero", lines, way)

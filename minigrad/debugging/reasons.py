@@ -1,0 +1,92 @@
+"""Why a rule delivers zeros, or little: what the op's saved arrays say."""
+
+import numpy as np
+
+from minigrad.ops.activations import Gelu, Relu, Sigmoid, Silu, Tanh
+from minigrad.ops.arithmetic import Multiply
+from minigrad.ops.dropout import Dropout
+from minigrad.ops.embedding import Embedding
+from minigrad.ops.losses import CrossEntropy
+from minigrad.ops.products import Matmul
+from minigrad.ops.reductions import Max, Min
+from minigrad.ops.selection import Clip, Maximum, Minimum, Where
+from minigrad.ops.shapes import Getitem
+from minigrad.ops.softmax import LogSoftmax, Softmax
+
+# For ops that let an element through or not: a word for it, and what is the case where its slope is 0.
+FLAT = {
+    Relu: ("dead relu", "of its inputs are at or below 0, where its slope is 0"),
+    Sigmoid: ("saturated sigmoid", "of its inputs are so large that its slope rounds to 0"),
+    Tanh: ("saturated tanh", "of its inputs are so large that its slope rounds to 0"),
+    Gelu: ("saturated gelu", "of its inputs are so far below 0 that its slope rounds to 0"),
+    Silu: ("saturated silu", "of its inputs are so far below 0 that its slope rounds to 0"),
+    Clip: ("clipped", "of its inputs are outside of its bounds"),
+    Dropout: ("dropped", "of its inputs were dropped"),
+    Where: ("masked", "of this input was not taken: the condition chose the other side"),
+    Maximum: ("not the largest", "of this input was smaller than the other one"),
+    Minimum: ("not the smallest", "of this input was larger than the other one"),
+    Max: ("not the largest", "of its inputs are not the maximum"),
+    Min: ("not the smallest", "of its inputs are not the minimum"),
+    Getitem: ("not read", "of its input was not read by the index"),
+    Embedding: ("not read", "of the table belongs to tokens that did not occur"),
+    Multiply: ("multiplied by 0", "of the other factor is 0"),
+}
+
+
+def reason(op, i, grad_output):
+    """A word, and a sentence: what keeps the rule of `op` from delivering more to its input `i`."""
+    if op.inputs[i].size == 0:
+        return "empty", "it has no elements"
+    with np.errstate(all="ignore"):
+        if underflows(op, i, grad_output):
+            smallest = np.finfo(grad_output.dtype).smallest_subnormal
+            return (
+                "underflow",
+                f"the incoming gradient is at most {np.abs(grad_output).max():.2g}; times its slope that is below "
+                f"{smallest:.2g}, the smallest {grad_output.dtype} number, so it rounds to 0",
+            )
+        if isinstance(op, (Softmax, LogSoftmax)):
+            return softmax_reason(op, grad_output)
+        if isinstance(op, CrossEntropy):
+            return "fitted", f"softmax and target differ by at most {largest(op.backward(np.ones(()))[0]):.2g}"
+        if isinstance(op, Matmul):
+            return "multiplied by 0", f"{share_of_zeros(op.inputs[1 - i].data):.0%} of the other matrix is 0"
+        if type(op) in FLAT:
+            word, sentence = FLAT[type(op)]
+            slope = op.backward(np.ones_like(grad_output))[i]
+            return word, f"{share_of_zeros(slope):.0%} {sentence}"
+    return "flat", "its rule makes zeros of this gradient"
+
+
+def underflows(op, i, grad_output):
+    """Whether zeros would not be zeros if the incoming gradient were larger: a rule is linear in it."""
+    size = largest(grad_output)
+    if not 0 < size < 1 or np.any(op.backward(grad_output)[i]):
+        return False
+    return bool(np.any(op.backward(grad_output / size)[i]))
+
+
+def softmax_reason(op, grad_output):
+    p = op.y if isinstance(op, Softmax) else op.p
+    if not p.any():
+        return "masked", "every row may attend to nothing"
+    rows = p.max(axis=op.axis)
+    rows = rows[rows > 0]
+    if rows.min() > 0.999:
+        return (
+            "saturated softmax",
+            f"in every row one probability is 1 to within {1 - rows.min():.1g} and the others are near 0: its inputs "
+            f"differ by too much, so a small change moves nothing",
+        )
+    if np.all(np.ptp(grad_output, axis=op.axis) <= 1e-12 * largest(grad_output)):
+        return "cancelled", "its rows add up to 1 whatever comes, so the same gradient for a whole row moves nothing"
+    share = (rows > 0.999).mean()
+    return "saturated softmax", f"in {share:.0%} of its rows one probability is 1 to within 0.001"
+
+
+def largest(array):
+    return float(np.abs(array).max(initial=0))
+
+
+def share_of_zeros(array):
+    return float(np.mean(np.asarray(array) == 0))
