@@ -35,27 +35,16 @@ FLAT = {
 
 def reason(op, i, grad_output):
     """A word, and a sentence: what keeps the rule of `op` from delivering more to its input `i`."""
-    if op.inputs[i].size == 0:
-        return "empty", "it has no elements"
     with np.errstate(all="ignore"):
         if underflows(op, i, grad_output):
-            smallest = np.finfo(grad_output.dtype).smallest_subnormal
-            return (
-                "underflow",
-                f"the incoming gradient is at most {np.abs(grad_output).max():.2g}; times its slope that is below "
-                f"{smallest:.2g}, the smallest {grad_output.dtype} number, so it rounds to 0",
-            )
-        if isinstance(op, (Softmax, LogSoftmax)):
-            return softmax_reason(op, grad_output)
-        if isinstance(op, CrossEntropy):
-            return "fitted", f"softmax and target differ by at most {largest(op.backward(np.ones(()))[0]):.2g}"
-        if isinstance(op, Matmul):
-            return "multiplied by 0", f"{share_of_zeros(op.inputs[1 - i].data):.0%} of the other matrix is 0"
-        if type(op) in FLAT:
+            return underflow(grad_output)
+        if type(op) in SPECIAL:
+            return SPECIAL[type(op)](op, i, grad_output)
+        if type(op) in FLAT and op.inputs[i].size:
             word, sentence = FLAT[type(op)]
             slope = op.backward(np.ones_like(grad_output))[i]
             return word, f"{share_of_zeros(slope):.0%} {sentence}"
-    return "flat", "its rule makes zeros of this gradient"
+    return "flat", "its rule makes zeros of this gradient" if op.inputs[i].size else "its input has no elements"
 
 
 def underflows(op, i, grad_output):
@@ -66,7 +55,24 @@ def underflows(op, i, grad_output):
     return bool(np.any(op.backward(grad_output / size)[i]))
 
 
-def softmax_reason(op, grad_output):
+def underflow(grad_output):
+    smallest = np.finfo(grad_output.dtype).smallest_subnormal
+    return (
+        "underflow",
+        f"the incoming gradient is at most {largest(grad_output):.2g}; times its slope that is below {smallest:.2g}, "
+        f"the smallest {grad_output.dtype} number, so it rounds to 0",
+    )
+
+
+def other_matrix(op, i, grad_output):
+    return "multiplied by 0", f"{share_of_zeros(op.inputs[1 - i].data):.0%} of the other matrix is 0"
+
+
+def fitted(op, i, grad_output):
+    return "fitted", f"softmax and target differ by at most {largest(op.backward(np.ones(()))[0]):.2g}"
+
+
+def saturated(op, i, grad_output):
     p = op.y if isinstance(op, Softmax) else op.p
     if not p.any():
         return "masked", "every row may attend to nothing"
@@ -90,3 +96,6 @@ def largest(array):
 
 def share_of_zeros(array):
     return float(np.mean(np.asarray(array) == 0))
+
+
+SPECIAL = {Softmax: saturated, LogSoftmax: saturated, CrossEntropy: fitted, Matmul: other_matrix}

@@ -256,7 +256,7 @@ def test_underflow():
         (lambda w: w.minimum(-10.0), "not the smallest"),
         (lambda w: w * 0.0, "multiplied by 0"),
         (lambda w: w @ np.zeros((2, 3)), "multiplied by 0"),
-        (lambda w: w[np.array([False, False])], "empty"),
+        (lambda w: w[np.array([False, False])], "flat"),
         (lambda w: (w - w) * 2.0, "cancelled"),
     ],
 )
