@@ -660,6 +660,7 @@ def test_num_21_a_bad_row_that_the_loss_never_uses(bad):
             (lambda W, x: (x @ W).softmax()[0], [1, 3]),
             (lambda W, x: (x @ W).log_softmax()[0], [1, 3]),
             (lambda W, x: (x @ W).layer_norm()[0], [1, 3]),
+            (lambda W, x: mg.linear(x, W, np.ones(2)).tanh()[0], [1, 3]),
             (lambda W, x: (x @ W)[[0]].sum(axis=-1), [1]),
             (lambda W, x: (x @ W).std(axis=-1)[:1], [1]),
             (lambda W, x: mg.where(np.arange(len(x))[:, None] < 1, x @ W, 0).sum(axis=0), [1, 3]),

@@ -1,6 +1,9 @@
 """The linear map of each token: a matrix product and a bias in one op."""
 
+import math
+
 from minigrad.op import Op
+from minigrad.ops.products import live_rows
 
 
 class Linear(Op):
@@ -18,14 +21,15 @@ class Linear(Op):
     def backward(self, grad_y):
         rows = as_rows(grad_y)
         grad_x = (rows @ self.weight.T).reshape(self.x.shape)
-        grad_weight = as_rows(self.x).T @ rows
+        tokens = live_rows(as_rows(self.x), rows) if self.behind_selection else as_rows(self.x)
+        grad_weight = tokens.T @ rows
         grad_bias = rows.sum(axis=0)
         return grad_x, grad_weight, grad_bias
 
 
 def as_rows(x):
     """(..., d) as a matrix (N, d), one row for each token."""
-    return x.reshape(-1, x.shape[-1])
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def linear(x, weight, bias):

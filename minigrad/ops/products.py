@@ -20,10 +20,9 @@ class Matmul(Op):
 
     def backward(self, grad_z):
         x, y, grad_z = self.as_matrices(grad_z)
-        if self.behind_selection and not (np.isfinite(x).all() and np.isfinite(y).all()):
-            # A row that nothing took may hold NaN, which must stay out of the sums.
-            x = np.where(grad_z.any(axis=-1, keepdims=True), x, 0)
-            y = np.where(grad_z.any(axis=-2, keepdims=True), y, 0)
+        if self.behind_selection:
+            x = live_rows(x, grad_z)
+            y = live_rows(y.swapaxes(-1, -2), grad_z.swapaxes(-1, -2)).swapaxes(-1, -2)
 
         grad_x = grad_y = None
         if self.inputs[0].requires_grad:
@@ -81,6 +80,11 @@ class Einsum(Op):
         grad_x = np.zeros(x.shape, repeated.dtype)
         np.einsum(f"{labels}->{own}", grad_x)[...] = repeated  # a view of the diagonal
         return grad_x
+
+
+def live_rows(x, grad):
+    """x, with 0 in the rows that nothing took: they may hold NaN, which must stay out of the sums."""
+    return x if np.isfinite(x).all() else np.where(grad.any(axis=-1, keepdims=True), x, 0)
 
 
 def explicit(subscripts, xs):

@@ -188,6 +188,10 @@ TORCH = {
         f"einsum, {subscripts}": (shapes, lambda *xs, subscripts=subscripts: torch.einsum(subscripts, *xs))
         for subscripts, shapes in EINSUMS.items()
     },
+    "linear": ([(2, 3), (3, 4), (4,)], lambda x, weight, bias: functional.linear(x, weight.T, bias)),
+    "linear, one token": ([(3,), (3, 4), (4,)], lambda x, weight, bias: functional.linear(x, weight.T, bias)),
+    "linear, batch": ([(2, 2, 3), (3, 4), (4,)], lambda x, weight, bias: functional.linear(x, weight.T, bias)),
+    "linear, no token": ([(0, 3), (3, 4), (4,)], lambda x, weight, bias: functional.linear(x, weight.T, bias)),
     "reshape": (CUBE, lambda x: x.reshape(3, -1)),
     "reshape, to 0-d": ([(1, 1)], lambda x: x.reshape(())),
     "reshape, empty": ([(2, 0)], lambda x: x.reshape(0, 4)),

@@ -163,6 +163,10 @@ USES = {
             "ij,j,jk->ik",
         )
     },
+    "linear": Use("Linear", mg.linear),
+    "linear, one token": Use("Linear", mg.linear),
+    "linear, batch": Use("Linear", mg.linear),
+    "linear, no token": Use("Linear", mg.linear),
     # shapes
     "reshape": Use("Reshape", lambda x: x.reshape(3, -1)),
     "reshape, to 0-d": Use("Reshape", lambda x: x.reshape(())),
