@@ -1,6 +1,7 @@
 """minigrad: a tensor autograd over NumPy, small enough to read in one sitting."""
 
 from minigrad import operators as operators  # gives Tensor its operators
+from minigrad.debugging import break_at, detect_anomaly, explain, why
 from minigrad.drawing import draw, write_stepper
 from minigrad.gradcheck import gradcheck
 from minigrad.graph import Graph
@@ -31,17 +32,20 @@ __all__ = [
     "Tensor",
     "abs",
     "add",
+    "break_at",
     "broadcast_to",
     "clip",
     "concatenate",
     "cross_entropy",
     "cumsum",
+    "detect_anomaly",
     "divide",
     "draw",
     "dropout",
     "einsum",
     "embedding",
     "exp",
+    "explain",
     "gelu",
     "getitem",
     "gradcheck",
@@ -81,5 +85,6 @@ __all__ = [
     "transpose",
     "var",
     "where",
+    "why",
     "write_stepper",
 ]
