@@ -6,8 +6,12 @@ from minigrad.drawing.style import TEXT
 
 
 def text(string):
-    """Plain text for a label. Backslashes are doubled: Graphviz expands `\\N` to the node's id even in a table."""
-    return escape(string).replace("\\", "\\\\")
+    """Plain text for a label.
+
+    Backslashes are doubled: Graphviz expands `\\N` to the node's id even in a table. Some versions cannot read a
+    text that begins with `]`.
+    """
+    return escape(string).replace("\\", "\\\\").replace("]", "&#93;")
 
 
 def tooltip(lines):
