@@ -1,5 +1,7 @@
 """Plain arrays: what counts as data, how it is protected, and how broadcasting is undone."""
 
+import itertools
+
 import numpy as np
 
 
@@ -37,4 +39,21 @@ def summary(array):
         return f"value={array.item():.6g}"
     if array.size == 0:
         return "empty"
-    return f"mean={array.mean():.4g}, norm={np.sqrt(np.square(array, dtype=np.float64).sum()):.4g}"
+    with np.errstate(all="ignore"):  # inf and NaN may be just what a reader looks for
+        return f"mean={array.mean(dtype=np.float64):.4g}, norm={norm(array):.4g}"
+
+
+def few(words):
+    """At most four of the words, with commas between them.
+
+    >>> few("abcdef")
+    'a, b, c, d, ...'
+    """
+    first = list(itertools.islice(words, 5))
+    return ", ".join(first[:4] + ["..."] * (len(first) > 4))
+
+
+def norm(array):
+    """The Euclidean norm of all elements, as a Python number in double precision."""
+    with np.errstate(all="ignore"):
+        return float(np.sqrt(np.square(array, dtype=np.float64).sum()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from minigrad.arrays import few, norm
 from minigrad.gradients import delivered, total
 from minigrad.hooks import hooked
 from minigrad.watching import WATCHERS, after_backward, before_backward, before_pass
@@ -28,11 +29,11 @@ class Step(NamedTuple):
     tensor: "Tensor"
     op: "Op"
     grad_output: np.ndarray
-    grad_inputs: tuple[np.ndarray | None, ...]
+    grad_inputs: tuple[np.ndarray | None, ...] | None  # None in the hands of a watcher, before the rule has run
 
     def __repr__(self):
-        norms = ", ".join("-" if g is None else f"{np.linalg.norm(g):.4g}" for g in self.grad_inputs)
-        return f"<step {self.op.path}, |grad_output|={np.linalg.norm(self.grad_output):.4g}, |grad_inputs|=({norms})>"
+        norms = few("-" if g is None else f"{norm(g):.4g}" for g in self.grad_inputs or ())
+        return f"<step {self.op.path}, |grad_output|={norm(self.grad_output):.4g}, |grad_inputs|=({norms})>"
 
 
 def topological_order(output):

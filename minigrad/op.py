@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from minigrad import recording
-from minigrad.arrays import as_array
+from minigrad.arrays import as_array, few
 from minigrad.tensor import Tensor
 from minigrad.watching import WATCHERS, after_forward, before_forward
 
@@ -126,8 +126,7 @@ class Op:
         return f"{self.filename}:{self.lineno}" if hasattr(self, "filename") else "an unknown line"
 
     def __repr__(self):
-        shapes = ", ".join(str(x.shape) for x in self.inputs)
-        return f"<op {self.path}({shapes})>"
+        return f"<op {self.path}({few(str(x.shape) for x in self.inputs)})>"
 
     def placed(self, error, inputs):
         """`error` again, with the op and what it was given in front of the message."""

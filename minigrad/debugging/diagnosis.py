@@ -1,10 +1,11 @@
 """why: the answer to "why is my gradient None, zero or NaN?", with the path on which it was lost."""
 
+from minigrad.arrays import norm
 from minigrad.backprop import topological_order
 from minigrad.debugging.anomalies import made_backward, trace
 from minigrad.debugging.paths import descendants, in_words, path, readers
 from minigrad.debugging.reasons import reason, share_of_zeros
-from minigrad.debugging.words import amount, input_names, is_bad, made_at, name_of, norm
+from minigrad.debugging.words import amount, input_names, is_bad, made_at, name_of
 from minigrad.tensor import Tensor
 
 SMALL = 1e-6  # a gradient this much below the loss's own is worth an explanation

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from minigrad.arrays import norm
 from minigrad.backprop import topological_order
 from minigrad.debugging.paths import readers
 from minigrad.debugging.rule_check import check_rule
-from minigrad.debugging.words import amount, input_names, made_at, name_of, norm, numbers_of, result_name, rule_of
+from minigrad.debugging.words import amount, input_names, made_at, name_of, numbers_of, result_name, rule_of
 from minigrad.tensor import Tensor
 
 

@@ -5,6 +5,8 @@ import linecache
 
 import numpy as np
 
+from minigrad.arrays import norm
+
 FEW = 6  # numbers that a line has room for
 
 
@@ -16,12 +18,6 @@ def is_bad(array):
 def first_bad(array):
     """The index of the first NaN or inf."""
     return tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-
-
-def norm(array):
-    """The Euclidean norm, without a warning where it overflows."""
-    with np.errstate(all="ignore"):
-        return float(np.sqrt(np.square(array, dtype=np.float64).sum()))
 
 
 def amount(array):
