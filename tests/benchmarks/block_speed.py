@@ -17,8 +17,7 @@ def main(seconds=2.0):
             if name != "minigrad":
                 middle, low, high = ratio(times, "minigrad", name)
                 beside.append(f"{name} {middle:.2f} [{low:.2f} {high:.2f}]")
-        print(
-            f"{size:8} {shape!s:22} {median(times['minigrad']) * 1e3:8.3f}ms   {', '.join(beside)}; torch {TARGETS[size]}"
-        )
+        ours = f"{median(times['minigrad']) * 1e3:8.3f}ms"
+        print(f"{size:8} {shape!s:22} {ours}   {', '.join(beside)}; torch {TARGETS[size]}")
     if missing:
         print(f"\nNot installed, so not compared: {', '.join(missing)}. Install them with pip to see them here.")
