@@ -493,6 +493,10 @@ def test_num_01_weights_behind_a_row_that_was_not_taken():
     with np.errstate(all="ignore"):
         _, (_, grad) = gradients(lambda x, w: mg.where([[True], [False]], x.log() @ w, 0), [x, weights])
         assert_close(grad, np.log(x[:1]).T @ np.ones((1, 2)))
+        _, (grad, _) = gradients(
+            lambda x, w: mg.where([[True, False]], x @ w, 0), [weights, [[1.0, np.inf], [2.0, 0.0]]]
+        )
+        assert_close(grad, [[1, 2], [1, 2]])
         _, (_, gain, bias) = gradients(
             lambda x, g, b: mg.where([[True], [False]], mg.layer_norm(x.log(), g, b), 0), [x, [1.0, 1.0], [0.0, 0.0]]
         )

@@ -57,6 +57,7 @@ WAYS = {
     "axes in another order": {"axis": (2, 0), "keepdims": True},
     "axis kept": {"axis": -1, "keepdims": True},
     "all kept": {"keepdims": True},
+    "axis beside axes of length 1": {"axis": 1},
     "0-d": {},
 }
 EINSUMS = {
@@ -140,7 +141,7 @@ TORCH = {
     ),
     **{
         f"{name}, {text}": (
-            [()] if text == "0-d" else CUBE,
+            {"0-d": [()], "axis beside axes of length 1": [(1, 3, 1)]}.get(text, CUBE),
             lambda x, reduction=reduction, options=options: reduction(x, **options),
         )
         for name, reduction in REDUCTIONS.items()

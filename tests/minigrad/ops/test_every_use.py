@@ -4,23 +4,11 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import Op, Tensor
+from minigrad import Tensor
 from tests.differences import central_differences, gradients, on_arrays
-from tests.minigrad.ops.uses import USES, reference
+from tests.minigrad.ops.uses import USES, all_ops, reference
 
 REFERENCE = reference()
-
-
-def all_ops():
-    """Every op class of minigrad, by name."""
-    found, unseen = {}, [Op]
-    while unseen:
-        for op in unseen.pop().__subclasses__():
-            unseen.append(op)
-            if op.__module__.startswith("minigrad.ops."):
-                found[op.__name__] = op
-    del found["Reduction"]  # the shared half of sum, mean and others
-    return found
 
 
 def recorded_op(use, arrays):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
+from minigrad import Op
 
 REFERENCE = Path(__file__).with_name("reference.json")
 
@@ -92,6 +93,7 @@ USES = {
             "axes in another order": {"axis": (2, 0), "keepdims": True},
             "axis kept": {"axis": -1, "keepdims": True},
             "all kept": {"keepdims": True},
+            "axis beside axes of length 1": {"axis": 1},
             "0-d": {},
         }.items()
         if not (name in ("var", "std") and text == "0-d")
@@ -226,3 +228,15 @@ def reference():
 
 def as_array(item):
     return np.array(item["data"], dtype=np.float64).reshape(item["shape"])
+
+
+def all_ops():
+    """Every op class of minigrad, by name."""
+    found, unseen = {}, [Op]
+    while unseen:
+        for op in unseen.pop().__subclasses__():
+            unseen.append(op)
+            if op.__module__.startswith("minigrad.ops."):
+                found[op.__name__] = op
+    del found["Reduction"]  # the shared half of sum, mean and others
+    return found
