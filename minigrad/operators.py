@@ -29,7 +29,7 @@ class Operators:
     __getitem__, __setitem__ = shapes.getitem, protocols.refuse_writing
     __len__, __iter__, __bool__ = protocols.length, protocols.iterate, protocols.truth
     __float__, __int__, __index__ = protocols.as_float, protocols.as_int, protocols.as_index
-    __array__ = protocols.as_numpy
+    __array__, __array_function__ = protocols.as_numpy, protocols.numpy_function
 
     __lt__, __le__, __gt__, __ge__ = (
         comparisons.less,

@@ -5,15 +5,27 @@ A step gives each parameter a new array and leaves the old one alone, because a 
 
 import numpy as np
 
+from minigrad.arrays import as_array
+from minigrad.tensor import Tensor
+
 
 class Optimizer:
     """What all optimizers share: the parameters, each once, and `zero_grad`.
 
     A parameter that is used in two places is still moved once per step.
+
+    Raises:
+        TypeError: anything but a list of leaves that ask for a gradient, such as `model.parameters()`.
     """
 
     def __init__(self, parameters, lr):
+        if isinstance(parameters, Tensor) or hasattr(parameters, "parameters"):
+            got = type(parameters).__name__
+            raise TypeError(f"an optimizer takes a list, such as model.parameters() or [weight, bias]; got a {got}")
         self.parameters = list(dict.fromkeys(parameters))
+        for p in self.parameters:
+            if not isinstance(p, Tensor) or not p.is_leaf or not p.requires_grad:
+                raise TypeError(f"an optimizer moves leaves that were made with requires_grad=True; got {p!r}")
         self.lr = lr
 
     def zero_grad(self):
@@ -74,6 +86,4 @@ class AdamW(Optimizer):
 
 
 def move(parameter, change):
-    data = parameter.data - change
-    data.setflags(write=False)
-    parameter.data = data
+    parameter.data = as_array(parameter.data - change, parameter.dtype)

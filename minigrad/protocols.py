@@ -43,6 +43,19 @@ def refuse_writing(tensor, index, value):
     )
 
 
+def numpy_function(tensor, function, types, args, kwargs):
+    """np.sum(t) and its like: refused as np.exp(t) is, or done on plain arrays if there is no gradient to lose."""
+    if function in (np.shape, np.ndim, np.size):
+        return function(tensor.data)
+    return function(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
+
+
+def plain(value):
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return as_numpy(value) if hasattr(value, "requires_grad") else value
+
+
 def as_numpy(tensor, dtype=None, copy=None):
     if tensor.requires_grad:
         raise TypeError(
