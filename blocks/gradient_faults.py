@@ -129,7 +129,7 @@ def missing_skip(residual, path, survey):
     if delivers(residual, ResidualAdd.SKIP, survey):
         return None
     rule = f"{type(residual).__module__}.{type(residual).__qualname__}.backward"
-    return f"The skip hands on nothing of it, though its slope is 1.\nThe rule that should do it is {rule}."
+    return f"The skip hands on nothing of it, where dL/dskip should be dL/dy.\nThe rule that should do it is {rule}."
 
 
 def dead_branch(residual, path, survey):

@@ -14,7 +14,7 @@ from blocks.gradient_tables import GradientPaths, ResidualGradients, norm, share
 from minigrad.drawing.files import check_place, write_whole
 
 # Okabe and Ito's colours, which colour-blind readers tell apart; line styles and markers differ as well.
-TOTAL, SKIP, BRANCH = "#000000", "#0072B2", "#D55E00"
+TOTAL, SKIP, BRANCH, OTHER = "#000000", "#0072B2", "#D55E00", "#009E73"
 NAMED = 24  # so many residuals are named on the axis; more of them are numbered
 
 

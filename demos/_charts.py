@@ -1,0 +1,52 @@
+"""What the demos draw: a bar chart of text, and a plot where matplotlib is there."""
+
+from contextlib import suppress
+from math import log10
+
+from blocks.plots import BRANCH, OTHER, SKIP, TOTAL, finished, new_figure, say
+
+WIDTH = 40
+
+
+def print_bars(title, bars, largest=None):
+    """One line for each (label, value, text), with a bar as long as the value; `largest` has a full one."""
+    print(title)
+    longest = max(len(str(label)) for label, _, _ in bars)
+    largest = largest or max(value for _, value, _ in bars)
+    for label, value, text in bars:
+        bar = "#" * round(WIDTH * value / largest)
+        print(f"  {label!s:>{longest}} {bar:{WIDTH}} {text}")
+
+
+def print_log_bars(title, bars, low, high):
+    """The same on a logarithmic scale, which begins at `low` and ends at `high`."""
+    length = log10(high / low)
+    print_bars(title, [(label, log10(value / low) / length, text) for label, value, text in bars], 1.0)
+
+
+def save_plot(plot, path, *arguments):
+    """Run `plot(*arguments, path)` if matplotlib is there, and say where the plot is."""
+    with suppress(ImportError):
+        plot(*arguments, path)
+        print(f"\nPlot: {path}")
+
+
+def plot_by_depth(title, y_label, sentence, curves, path):
+    """Curves over the number of blocks, both axes logarithmic, with one standard error up and down.
+
+    Args:
+        curves: (label, depths, values, errors) for each.
+    """
+    figure, (axes,) = new_figure(1)
+    styles = (("-o", SKIP), ("--s", BRANCH), (":^", TOTAL), ("-.D", OTHER))
+    for (label, depths, values, errors), (style, color) in zip(curves, styles, strict=False):
+        axes.errorbar(depths, values, errors, fmt=style, color=color, label=label, capsize=3, markersize=5)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(curves[0][1], [str(depth) for depth in curves[0][1]])
+    axes.set_title(title)
+    axes.set_xlabel("depth: number of blocks")
+    axes.set_ylabel(y_label)
+    axes.legend(frameon=False)
+    say(figure, sentence)
+    return finished(figure, path)
