@@ -22,10 +22,11 @@ class Optimizer:
         if isinstance(parameters, Tensor) or hasattr(parameters, "parameters"):
             got = type(parameters).__name__
             raise TypeError(f"an optimizer takes a list, such as model.parameters() or [weight, bias]; got a {got}")
-        self.parameters = list(dict.fromkeys(parameters))
-        for p in self.parameters:
+        parameters = list(parameters)
+        for p in parameters:
             if not isinstance(p, Tensor) or not p.is_leaf or not p.requires_grad:
                 raise TypeError(f"an optimizer moves leaves that were made with requires_grad=True; got {p!r}")
+        self.parameters = list(dict.fromkeys(parameters))
         self.lr = lr
 
     def zero_grad(self):
