@@ -48,6 +48,7 @@ class PageArrays:
             "tile": tile,
             "bound": largest(cells),
             "facts": statistics(array),
+            "isFinite": bool(np.isfinite(array).all()),
             "numbers": base64.b64encode(cells.astype("<f8").tobytes()).decode(),
         }
 

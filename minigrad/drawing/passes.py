@@ -32,9 +32,8 @@ def gradient_steps(output):
     gradient of the last pass if that was kept, else with 1. Where a hook made something else of a gradient, that is
     taken from the last pass.
     """
-    order = topological_order(output)
     grads = {output: first_gradient(output, None if output.op is None else output.grad)}
-    for tensor in order:
+    for tensor in topological_order(output):
         grad_output = grads.pop(tensor, None)
         if grad_output is None:
             continue

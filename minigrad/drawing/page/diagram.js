@@ -38,15 +38,17 @@ class Diagram {
     this.rove(this.stops[0]);
   }
 
-  /** The node itself, or the closed box that hides it: the first around it that is in the picture. */
+  /** The node itself, or the closed box that hides it. */
   visibleItem(node) {
-    let item = node;
-    let around = DATA.nodes[node].box;
-    while (!(item in this.picture.items)) {
-      item = around;
-      around = DATA.boxes[around].parent;
-    }
-    return item;
+    return node in this.picture.items ? node : this.visibleBox(DATA.nodes[node].box);
+  }
+
+  /** The box itself, or the one around it that is in the picture. */
+  visibleBox(box) {
+    const { items, open } = this.picture;
+    let visible = box;
+    while (!(visible in items || visible in open)) visible = DATA.boxes[visible].parent;
+    return visible;
   }
 
   top(id) {
@@ -108,6 +110,7 @@ class Diagram {
     const group = svgElement(
       "g",
       { class: `arrow ${way ?? ""}` },
+      svgElement("path", { class: "halo", d: path }),
       svgElement("path", { class: "shaft", d: path }),
       svgElement("path", { class: "head at-end", d: head(rest.at(-1), rest.at(-2)) }),
       svgElement("path", { class: "head at-start", d: head(start, points[1]) }),
@@ -126,7 +129,7 @@ class Diagram {
     });
     group.addEventListener("pointerenter", () => this.showHint(id, group));
     group.addEventListener("pointerleave", () => this.hideHint());
-    group.addEventListener("focus", () => this.showHint(id, group));
+    group.addEventListener("focus", () => group.matches(":focus-visible") && this.showHint(id, group));
     group.addEventListener("blur", () => this.hideHint());
   }
 
@@ -170,9 +173,12 @@ class Diagram {
       const nodes = this.contents.get(id);
       element.classList.toggle("current", nodes.includes(node));
       element.classList.toggle("done", nodes.every((inner) => isDone(inner, place)));
+      element.classList.toggle("spoiled", nodes.some((inner) => isSpoiled(inner, place)));
     }
     for (const { edges, group } of this.arrows) this.updateArrow(group, edges, place);
-    this.scrollTo(this.itemOf.get(node));
+    const item = this.itemOf.get(node);
+    if (!this.frame.contains(document.activeElement)) this.rove(item);
+    this.scrollTo(item);
   }
 
   updateArrow(group, edges, place) {
@@ -200,7 +206,8 @@ class Diagram {
   }
 
   showHint(id, group) {
-    this.hint.replaceChildren(...(id in DATA.nodes ? nodeHint(id, this.place) : boxHint(id)));
+    const lines = id in DATA.nodes ? nodeHint(id, this.place) : boxHint(id, id in this.picture.open);
+    this.hint.replaceChildren(...lines);
     this.hint.hidden = false;
     const at = group.getBoundingClientRect();
     const { width, height } = this.hint.getBoundingClientRect();
@@ -235,9 +242,10 @@ function nodeHint(id, place) {
   ];
 }
 
-function boxHint(id) {
+function boxHint(id, isOpen) {
   const { path, picture } = DATA.boxes[id];
-  return [element("strong", {}, path), element("span", {}, picture === null ? "too large to open" : "open or close it")];
+  const what = isOpen ? "choose it to close it" : picture === null ? "too large to open" : "choose it to open it";
+  return [element("strong", {}, path), element("span", {}, what)];
 }
 
 function gradientText(node, place) {

@@ -25,12 +25,21 @@ function numbersOf(array) {
   return new Float64Array(Uint8Array.from(atob(array.numbers), (byte) => byte.charCodeAt(0)).buffer);
 }
 
+/** How many rows make one matrix of an array with more axes, which are shown one under the other; 0 for all. */
+function matrixHeight({ shape, tile }) {
+  return shape.length > 2 && tile[0] === 1 ? shape.at(-2) : 0;
+}
+
 class NumberTable {
-  constructor({ grid: [rows, columns], bound }, numbers) {
-    this.cells = Array.from(numbers, (value) => this.cell(value, bound));
-    const lines = Array.from({ length: rows }, (_, row) =>
-      element("tr", {}, ...this.cells.slice(row * columns, (row + 1) * columns)),
-    );
+  constructor(array, numbers) {
+    const [rows, columns] = array.grid;
+    const height = matrixHeight(array);
+    this.cells = Array.from(numbers, (value) => this.cell(value, array.bound));
+    const lines = Array.from({ length: rows }, (_, row) => {
+      const isFirst = height > 0 && row > 0 && row % height === 0;
+      const cells = this.cells.slice(row * columns, (row + 1) * columns);
+      return element("tr", isFirst ? { class: "next-matrix" } : {}, ...cells);
+    });
     this.element = element("table", { class: "numbers" }, element("tbody", {}, ...lines));
   }
 
@@ -51,16 +60,25 @@ class NumberTable {
 }
 
 class ColourMap {
-  constructor({ grid: [rows, columns], bound }, numbers) {
-    this.rows = rows;
-    this.columns = columns;
-    this.canvas = element("canvas", { width: columns, height: rows });
-    const side = Math.max(5, Math.min(14, Math.floor(420 / columns)));
-    this.canvas.style.width = `${side * columns}px`;
-    this.canvas.style.height = `${side * rows}px`;
+  constructor(array, numbers) {
+    [this.rows, this.columns] = array.grid;
+    this.canvas = element("canvas", { width: this.columns, height: this.rows });
+    const side = Math.max(5, Math.min(14, Math.floor(420 / Math.max(this.columns, this.rows))));
+    this.canvas.style.width = `${side * this.columns}px`;
+    this.canvas.style.height = `${side * this.rows}px`;
     this.cursor = element("span", { class: "cursor", hidden: "" });
-    this.element = element("div", { class: "colours" }, this.canvas, this.cursor);
-    this.paint(numbers, bound);
+    const lines = this.linesBetweenMatrices(matrixHeight(array));
+    this.element = element("div", { class: "colours" }, this.canvas, ...lines, this.cursor);
+    this.paint(numbers, array.bound);
+  }
+
+  linesBetweenMatrices(height) {
+    const count = height > 0 ? this.rows / height - 1 : 0;
+    return Array.from({ length: count }, (_, i) => {
+      const line = element("span", { class: "next-matrix" });
+      line.style.top = `${(100 * (i + 1) * height) / this.rows}%`;
+      return line;
+    });
   }
 
   paint(numbers, bound) {

@@ -3,7 +3,7 @@
 function panelOf(place) {
   const { phase, node } = STEPS[place];
   const arrays = phase === "forward" ? forwardArrays(node) : backwardArrays(place);
-  return [titleOf(place), ...ruleOf(node), ...arrays, ...sourceOf(node)];
+  return [titleOf(place), ruleOf(node), ...arrays, ...sourceOf(node)];
 }
 
 function titleOf(place) {
@@ -21,12 +21,8 @@ function titleOf(place) {
 
 function ruleOf(node) {
   const { rule, kind } = DATA.nodes[node];
-  if (rule === null) return [element("p", {}, leafText(kind))];
-  const { formulas, notes } = DATA.rules[rule];
-  return [
-    element("div", { class: "rule" }, ...formulas.map(mathElement)),
-    ...notes.map((note) => element("p", { class: "quiet" }, note)),
-  ];
+  if (rule === null) return element("p", {}, leafText(kind));
+  return element("div", { class: "rule" }, ...DATA.rules[rule].formulas.map(mathElement));
 }
 
 function leafText(kind) {
@@ -66,17 +62,13 @@ function given(edge, place) {
     const why = DATA.nodes[source].wantsGradient ? "the rule gives it none" : "it wants no gradient";
     return element("figure", { class: "array" }, element("figcaption", {}, ...caption), `nothing: ${why}`);
   }
+  const all = deliverers(source);
+  const arrived = all.filter((other) => isBeforeOrAt(delivery(other, place), own)).length;
+  if (all.length > 1 && arrived === 1) caption.push(`, the first of ${all.length} arrows`);
   const delivered = arrayFigure(caption, DATA.arrays[own.gradient]);
-  const { length } = deliverers(source);
-  if (length === 1) return delivered;
-  const arrived = deliverers(source).filter((other) => isBeforeOrAt(delivery(other, place), own)).length;
-  const heading = arrived === length ? `complete, from ${length} arrows` : `so far, from ${arrived} of ${length} arrows`;
-  return element(
-    "div",
-    { class: "pair" },
-    delivered,
-    arrayFigure([`${gradientName(source)} ${heading}`], DATA.arrays[own.soFar]),
-  );
+  if (arrived === 1) return delivered;
+  const sum = arrived === all.length ? `the sum of all ${arrived} arrows` : `the sum so far, ${arrived} of ${all.length} arrows`;
+  return element("div", { class: "pair" }, delivered, arrayFigure([`makes ${sum}`], DATA.arrays[own.soFar]));
 }
 
 function isBeforeOrAt(one, other) {
@@ -104,10 +96,11 @@ function wayMark(way) {
 function sourceOf(node) {
   const { rule } = DATA.nodes[node];
   if (rule === null) return [];
-  const { name, source } = DATA.rules[rule];
+  const { name, source, notes } = DATA.rules[rule];
   const text = source ?? "Python does not know the source: the class was typed in, not read from a file.";
   return [
     element("h3", {}, `${name}.backward`),
     element("pre", { tabindex: "0", "aria-label": "Source code" }, element("code", {}, text)),
+    ...notes.map((note) => element("p", { class: "quiet" }, note)),
   ];
 }

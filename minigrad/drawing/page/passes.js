@@ -19,6 +19,14 @@ function isDone(node, place) {
   return step !== undefined && step <= place;
 }
 
+/** Whether what step `place` brought has a NaN or inf: its value, or in the backward pass its gradient. */
+function isSpoiled(node, place) {
+  const { phase } = STEPS[place];
+  if (!isDone(node, place)) return false;
+  const array = phase === "forward" ? DATA.nodes[node].value : STEPS[STEP_OF.backward.get(node)].gradient;
+  return !DATA.arrays[array].isFinite;
+}
+
 /** What an edge has delivered back after step `place`, and the sum at its source by then; null if nothing yet. */
 function delivery(edge, place) {
   const { target } = DATA.edges[edge];

@@ -11,8 +11,8 @@ class Stepper {
     this.outline = new Outline(by("outline"), choose);
     this.diagram = new Diagram(by("picture"), by("hint"), {
       choose,
-      open: (box) => this.showPicture(DATA.boxes[box].picture),
-      close: (box) => this.showPicture(DATA.boxes[DATA.boxes[box].parent]?.picture ?? 0),
+      open: (box) => this.openBox(box),
+      close: (box) => this.closeBox(box),
     });
     document.title = by("title").textContent = DATA.title;
     by("slider").max = STEPS.length;
@@ -57,7 +57,8 @@ class Stepper {
   go(place) {
     this.place = Math.min(Math.max(place, 0), STEPS.length - 1);
     const { phase, node } = STEPS[this.place];
-    const text = `Step ${this.place + 1} of ${STEPS.length}, ${phase}: ${DATA.nodes[node].path}`;
+    const spoiled = isSpoiled(node, this.place) ? ", which has a NaN or inf" : "";
+    const text = `Step ${this.place + 1} of ${STEPS.length}, ${phase}: ${DATA.nodes[node].path}${spoiled}`;
     history.replaceState(null, "", `#step=${this.place + 1}`);
     document.body.className = phase;
     by("slider").value = this.place + 1;
@@ -124,6 +125,19 @@ class Stepper {
   bestLevel() {
     const fits = ({ size }) => SMALLEST_SCALE * size[0] <= by("picture").clientWidth;
     return Math.max(0, DATA.pictures.slice(0, DATA.levels).findLastIndex(fits));
+  }
+
+  openBox(box) {
+    const { picture } = DATA.boxes[box];
+    if (picture === null) return; // too large to be drawn
+    this.showPicture(picture);
+    this.diagram.focus(box);
+  }
+
+  closeBox(box) {
+    const { parent } = DATA.boxes[box];
+    this.showPicture(DATA.boxes[parent]?.picture ?? 0);
+    this.diagram.focus(this.diagram.visibleBox(box));
   }
 
   /** Show a picture by its place; null shows the list. */
