@@ -63,11 +63,7 @@ class break_at(Watcher):
     def matches(self, op, name=None):
         """Whether this op is meant; `name` is the one that the user gave to its result."""
         self.paths.add(op.path)
-        if isinstance(self.where, str):
-            patterns = (self.where, f"*.{self.where}")
-            is_meant = name == self.where or any(fnmatchcase(op.path, pattern) for pattern in patterns)
-        else:
-            is_meant = isinstance(op, self.where)
+        is_meant = is_named(op, name, self.where) if isinstance(self.where, str) else isinstance(op, self.where)
         self.is_found = self.is_found or is_meant
         return is_meant
 
@@ -75,8 +71,15 @@ class break_at(Watcher):
         super().__exit__(kind, *error)
         if kind is None and self.paths and not self.is_found:
             wanted = self.where if isinstance(self.where, str) else self.where.__name__.lower()
-            nearest = get_close_matches(wanted, sorted(self.paths), cutoff=0.3) or sorted(self.paths)[:3]
-            warnings.warn(
-                f"break_at({wanted!r}) stopped nowhere; ops that ran have names such as {', '.join(nearest)}",
-                stacklevel=2,
-            )
+            names = names_like(wanted, self.paths)
+            warnings.warn(f"break_at({wanted!r}) stopped nowhere; there were names such as {names}", stacklevel=2)
+
+
+def is_named(op, name, pattern):
+    """Whether an op whose result is called `name` is meant by a pattern, see `break_at`."""
+    return name == pattern or fnmatchcase(op.path, pattern) or fnmatchcase(op.path, f"*.{pattern}")
+
+
+def names_like(wanted, paths):
+    """Those of the paths that come closest to a name that none of them has."""
+    return ", ".join(get_close_matches(wanted, sorted(paths), cutoff=0.3) or sorted(paths)[:3])

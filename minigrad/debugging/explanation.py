@@ -92,10 +92,10 @@ def explain(tensor, loss=None):
       rule: y = tanh x;   dL/dx = dL/dy * (1 - y^2).
       made at <doctest ...>:1: y = x.tanh()
       reads x = x (2,) float64, from 1 to 2
-      dL/dy (2,) norm 2.457: [1.5232 1.9281], the sum of 2 contributions
-        from multiply, its x: (2,) norm 1.229: [0.7616 0.964 ]
-        from multiply, its y: (2,) norm 1.229: [0.7616 0.964 ]
-      delivers dL/dx to x: (2,) norm 0.654: [0.6397 0.1362]
+      dL/dy (2,) [1.5232 1.9281] norm 2.457, the sum of 2 contributions
+        from multiply, its x: (2,) [0.7616 0.964 ] norm 1.229
+        from multiply, its y: (2,) [0.7616 0.964 ] norm 1.229
+      delivers dL/dx to x: (2,) [0.6397 0.1362] norm 0.654
       finite differences: the rule agrees in 2 entries, to within ...
     """
     if not isinstance(tensor, Tensor):

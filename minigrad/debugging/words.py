@@ -22,10 +22,12 @@ def first_bad(array):
 
 def amount(array):
     """Shape and norm, and the numbers themselves if they are few."""
-    words = f"{array.shape} norm {norm(array):.4g}"
+    if array.ndim == 0:
+        return f"() {array.item():.6g}"
+    words = f"{array.shape}"
     if 1 <= array.size <= FEW:
-        words += f": {np.array2string(array, precision=4, max_line_width=1000)}".replace("\n", "")
-    return words
+        words += f" {np.array2string(array, precision=4, max_line_width=1000)}".replace("\n", "")
+    return f"{words} norm {norm(array):.4g}"
 
 
 def name_of(tensor):

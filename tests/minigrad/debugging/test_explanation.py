@@ -49,7 +49,7 @@ def test_the_text_has_rule_shapes_contributions_and_check():
     assert "y = x + b" in text
     assert "reads y = b (3,) float64, from -1 to 1" in text
     assert "the sum of 3 contributions" in text
-    assert "from sum, its x: (2, 3) norm 2.449: [[1. 1. 1.] [1. 1. 1.]]" in text
+    assert "from sum, its x: (2, 3) [[1. 1. 1.] [1. 1. 1.]] norm 2.449" in text
     assert "summed over the axis 0 that broadcasting repeated" in text
     assert "the rule agrees in 9 entries" in text
 
