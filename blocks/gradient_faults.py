@@ -28,8 +28,8 @@ def gradient_faults(loss, x, grad=None):
 
     It reports a skip or a branch that delivers nothing, skip and branch that cancel, a layer where the gradient's norm
     collapses or explodes, a norm that vanishes or grows with depth, NaN and inf, and tokens that get no gradient. The
-    limits have names at the top of this file. It costs about one backward pass, needs none before it, and changes no
-    `grad`. A residual is seen if it was made with `residual_add`, as those of the blocks are.
+    limits have names at the top of this file. It costs at most two backward passes, needs none before it, and changes
+    no `grad`. A residual is seen if it was made with `residual_add`, as those of the blocks are.
 
     Args:
         loss, x, grad: as in `residual_gradients`. A token is a row along x's last axis.
@@ -52,12 +52,11 @@ def gradient_faults(loss, x, grad=None):
     path = Path(loss, x)
     survey = Survey(path)
     parts = carry(path, first_gradient(loss, grad), survey)
-    grad_x = sum(parts.values(), start=np.zeros_like(x.data))
     layers = [(place(tensor), survey.norms[tensor]) for tensor in bottlenecks(path) if tensor.shape == x.shape]
     faults = not_finite(path, survey) or [
         *residual_faults(path, survey),
         *norm_faults(layers),
-        *token_faults(x, grad_x),
+        *token_faults(x, whole(parts)),
     ]
     return GradientFaults(faults, checked(path, layers))
 
@@ -76,10 +75,16 @@ class Survey(ByStretch):
         self.arriving = {}
 
     def arrived(self, tensor, parts):
-        self.norms[tensor] = norm(sum(parts.values(), start=np.zeros_like(tensor.data)))
+        self.norms[tensor] = norm(whole(parts))
         if tensor.op in self.residuals:
             self.arriving[tensor.op] = self.norms[tensor]
         return super().arrived(tensor, parts)
+
+
+def whole(parts):
+    """The sum of all parts; 0 if there are none."""
+    first, *others = parts.values() or [np.zeros(())]
+    return sum(others, first)
 
 
 def bottlenecks(path):

@@ -148,7 +148,7 @@ TITLES = {
 
 def dot(a, b):
     """The sum of a * b over all elements; in float64, where the squares of float32 do not overflow."""
-    return float(np.vdot(a.astype(np.float64), b.astype(np.float64)))
+    return float(np.vdot(a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)))
 
 
 def norm(array):

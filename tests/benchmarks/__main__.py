@@ -13,7 +13,7 @@ import platform
 
 import numpy as np
 
-from tests.benchmarks import block_speed, growth, processes
+from tests.benchmarks import block_speed, growth, path_tools, processes
 
 
 def say_what_runs():
@@ -33,4 +33,5 @@ if __name__ == "__main__":
     say_what_runs()
     block_speed.main()
     growth.main()
+    path_tools.main()
     processes.main()
