@@ -69,10 +69,12 @@ def highlighted(view, look):
 
 def box_attributes(box):
     """How an open box looks."""
-    name = cell(font(clean(box.name), 10, KINDS["closed"].border, bold=True))
+    name = clean(box.name)
+    title = cell(font(name, 10, KINDS["closed"].border, bold=True))
+    beside = cell("", WIDTH=7 * len(name))  # so that arrows enter beside the title
     return {
         "id": box.id,
-        "label": f"<{table(row(name, cell('', WIDTH='60')))}>",  # makes room for arrows to enter beside the name
+        "label": f"<{table(row(title, beside))}>",
         "tooltip": tooltip([clean(box.path, 200)]),
         "style": "rounded",
         "color": "#b9b3c9",
@@ -152,7 +154,7 @@ def arrow_attributes(look, arrow, largest):
         "penwidth": f"{width + 2.75 if arrow.is_skip else width:.2f}",
     }
     if size is not None:
-        spacer = cell("", WIDTH="6" if arrow.is_skip else "2")  # keeps the number clear of the line
+        spacer = cell("", WIDTH=8 if arrow.is_skip else 5)  # keeps the number clear of the line
         attributes["label"] = f"<{table(row(spacer, cell(small(number_text(size), color))))}>"
     if not arrow.tensor.requires_grad:
         attributes["style"] = "dashed"

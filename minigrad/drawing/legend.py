@@ -17,12 +17,15 @@ def caption(view, look):
     if view.note:
         rows.append(row(cell(font(view.note, 9, NOT_FINITE))))
     if look.legend:
-        entries = [
-            cell(swatch) + cell(small(clean(meaning), QUIET), ALIGN="LEFT") for swatch, meaning in legend(view, look)
-        ]
+        entries = [cell(swatch) + explained(meaning) for swatch, meaning in legend(view, look)]
         lines = [row(*entries[i : i + PER_ROW]) for i in range(0, len(entries), PER_ROW)]
         rows.append(row(cell(table(*lines, CELLSPACING="2"))))
     return f"<{table(*rows)}>" if rows else ""
+
+
+def explained(meaning):
+    """The words beside a swatch, and a gap before the next one."""
+    return cell(small(clean(meaning), QUIET), ALIGN="LEFT") + cell("", WIDTH=6)
 
 
 def legend(view, look):
@@ -32,7 +35,7 @@ def legend(view, look):
     if any(arrow.is_skip for arrow in view.arrows):
         entries.append((swatch(SKIP, height=5), "skip of a residual"))
     if look.grads and any(arrow.gradient is not None for arrow in view.arrows):
-        entries.append((swatch(ARROW, height=2), "gradient: norm and width"))
+        entries.append((swatch(ARROW, height=3), "gradient: norm and width"))
     if any(not arrow.tensor.requires_grad for arrow in view.arrows):
         entries.append((swatch(NO_GRADIENT, height=1), "wants no gradient"))
     if look.values:

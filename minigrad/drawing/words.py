@@ -101,11 +101,8 @@ def details_of(view, item):
     shapes = ", ".join(shape_text(tensor.shape) for tensor in view.results(item))
     if isinstance(item, Box):
         return [content_text(view, item), shapes]
-    if item.op is None:
-        return [f"{item.kind}  {shapes}"]
-    told = op_text(item.op)
-    title = title_of(item)
-    return [shapes if told == title else f"{told.removeprefix(title).strip()}  {shapes}"]
+    what = item.kind if item.op is None else op_text(item.op)
+    return [f"{what.removeprefix(title_of(item)).strip()}  {shapes}".strip()]
 
 
 def gradient_text(tensor):
