@@ -52,7 +52,8 @@ def gradcheck(function, *inputs, step=1e-6, rtol=1e-5, atol=1e-7, seed=0):
         GradcheckError: names the op, the input, the index, the gradient that came, and the slope that was measured.
         TypeError: a float32 input, in which a finite difference has no correct digits to speak of; no input at all
             that could have a gradient; a function that does not return a tensor.
-        ValueError: a function that gives another result when it is called again, or one that is not finite here.
+        ValueError: a function that gives another result when it is called again, one that is not finite here, or one
+            whose results are so large that a finite difference of them drowns in rounding.
 
     >>> bool(gradcheck(lambda x: x.softmax(), Tensor([0.1, 0.2, 0.3])))
     True
@@ -69,15 +70,15 @@ def gradcheck(function, *inputs, step=1e-6, rtol=1e-5, atol=1e-7, seed=0):
     name = name_of(function, y)
     refuse_what_changes(name, function, arrays, checked, seed, y, grads)
 
-    noise = 8 * np.finfo(np.float64).eps * np.abs(y.data).max(initial=0)
     compared, kinks, wrong = 0, [], []
     for i in checked:
         for index in np.ndindex(arrays[i].shape):
             grad = grads[i][index]
             for width in (step, step / 100, step * min(1.0, abs(arrays[i][index])) or step):
-                left, right = slopes(function, arrays, i, index, weights, width)
-                smooth = not is_apart(left, right, noise / width)
-                if smooth and is_close(grad, (left + right) / 2, rtol, atol + noise / width):
+                left, right, noise = slopes_and_noise(function, arrays, i, index, weights, width)
+                smooth = not is_apart(left, right, noise)
+                if smooth and is_close(grad, (left + right) / 2, rtol, atol + noise):
+                    refuse_what_drowns(name, i, index, grad, noise)
                     compared += 1
                     break
             else:
@@ -141,8 +142,22 @@ def refuse_what_changes(name, function, arrays, checked, seed, y, grads):
         raise ValueError(f"gradcheck: {name}: two backward passes from the same inputs gave different gradients")
 
 
+def refuse_what_drowns(name, i, index, grad, noise):
+    if noise > max(1e-2 * abs(grad), 1e-3):
+        raise ValueError(
+            f"gradcheck: {name}: input {i}, index {index}: the result is so large that what a step changes drowns in "
+            f"its rounding: the slope is known to within {noise:.2g} only; check the function at smaller numbers"
+        )
+
+
 def slopes(function, arrays, i, index, weights, step):
     """The slopes of L = sum(w y) along one entry, to the left and to the right of its value."""
+    left, right, _ = slopes_and_noise(function, arrays, i, index, weights, step)
+    return left, right
+
+
+def slopes_and_noise(function, arrays, i, index, weights, step):
+    """The same, and how far the rounding of y may have moved them."""
     width = step * max(1.0, abs(arrays[i][index]))
     values = []
     with np.errstate(all="ignore"):  # beside its edge a function may be NaN
@@ -152,7 +167,9 @@ def slopes(function, arrays, i, index, weights, step):
             moved[i][index] += offset
             values.append(function(*(Tensor(array) for array in moved)).data)
         lower, middle, upper = values  # subtracted before they are summed, so that what stays the same adds no rounding
-        return ((middle - lower) * weights).sum() / width, ((upper - middle) * weights).sum() / width
+        left, right = ((middle - lower) * weights).sum() / width, ((upper - middle) * weights).sum() / width
+    largest = np.abs(middle).max(where=lower != upper, initial=0)
+    return left, right, 8 * np.finfo(np.float64).eps * largest / width
 
 
 def is_close(grad, slope, rtol, atol):

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minigrad import gradcheck, gradients
+from minigrad import arrays, gradcheck, gradients
+from minigrad.ops.reductions import Reduction
 from tests.differences import gradients as gradients_of
 from tests.minigrad.ops.uses import USES, all_ops, reference
 
@@ -66,6 +67,8 @@ def mutants_of_function(label, owner, name, function, names):
             twin = copy.deepcopy(tree)
             target = list(ast.walk(twin.body[0]))[number]
             changed = change(target)
+            if ast.unparse(changed) == ast.unparse(target):
+                continue
             Replace(target, changed, owner).visit(twin)
             code = compile(ast.fix_missing_locations(twin), f"<{fault}>", "exec")
             made = {}
@@ -166,17 +169,23 @@ def expression(text, old):
 
 
 class Planted:
-    """A context in which a mutant is in the place of what it was made from."""
+    """A context in which a mutant is in the place of what it was made from, wherever that was imported to."""
 
     def __init__(self, mutant):
         self.mutant = mutant
+        self.original = vars(mutant.owner)[mutant.name]
+        self.places = [mutant.owner]
+        if inspect.ismodule(mutant.owner):
+            ours = [module for name, module in sys.modules.items() if name.startswith(("minigrad.", "blocks."))]
+            self.places = [module for module in ours if vars(module).get(mutant.name) is self.original]
 
     def __enter__(self):
-        self.original = vars(self.mutant.owner)[self.mutant.name]
-        setattr(self.mutant.owner, self.mutant.name, self.mutant.function)
+        for place in self.places:
+            setattr(place, self.mutant.name, self.mutant.function)
 
     def __exit__(self, *error):
-        setattr(self.mutant.owner, self.mutant.name, self.original)
+        for place in self.places:
+            setattr(place, self.mutant.name, self.original)
 
 
 def uses_of(label):
@@ -236,9 +245,9 @@ def all_mutants(chosen=()):
     ops = {name: op for name, op in all_ops().items() if not chosen or name in chosen}
     found = {name: mutants_of(op) for name, op in ops.items()}
     if not chosen:
-        modules = sorted({op.__module__ for op in ops.values()})
+        found["Reduction"] = mutants_of(Reduction)
+        modules = sorted({op.__module__ for op in ops.values()} | {gradients.__name__, arrays.__name__})
         found |= {module: mutants_of_helpers(sys.modules[module]) for module in modules}
-        found["minigrad.gradients"] = mutants_of_helpers(gradients)
     return {label: mutants for label, mutants in found.items() if mutants}
 
 

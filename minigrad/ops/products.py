@@ -91,13 +91,13 @@ def explicit(subscripts, xs):
     """The labels of each operand and of the result, with '...' spelled out and the result always named.
 
     >>> explicit("...ij,jk", [np.zeros((5, 2, 3)), np.zeros((3, 4))])
-    (['Aij', 'jk'], 'Aik')
+    (['aij', 'jk'], 'aik')
     """
     inputs, arrow, out = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(xs):
         raise ValueError(f"{subscripts!r} names {len(terms)} operands, but {len(xs)} were given")
-    spare = [letter for letter in string.ascii_uppercase + string.ascii_lowercase if letter not in subscripts]
+    spare = [letter for letter in string.ascii_letters if letter not in subscripts]
     batch = [x.ndim - len(term.replace("...", "")) for term, x in zip(terms, xs, strict=True) if "..." in term]
     letters = "".join(spare[: max(batch, default=0)])
     labels = []

@@ -146,6 +146,7 @@ USES = {
             "bhtd,bhsd->bhts",
             "...ij,...jk->...ik",
             "...ij,jk",
+            "...ab,...bc->...ac",
             "ij->ji",
             "ij->i",
             "ij->",
