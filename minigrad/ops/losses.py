@@ -8,7 +8,7 @@ from minigrad.tensor import Tensor
 
 
 class CrossEntropy(Op):
-    """L = mean over the N rows of  ln sum e^z - z[target];   dL/dz = (softmax(z) - onehot(target)) / N."""
+    """loss = mean over the N rows of  ln sum e^z - z[target];   dL/dz = dL/dloss * (softmax(z) - onehot(target)) / N."""
 
     def __init__(self, targets):
         self.targets = targets
@@ -26,7 +26,7 @@ class CrossEntropy(Op):
 
 
 class MseLoss(Op):
-    """L = mean (y - t)^2 over N elements;   dL/dy = 2 (y - t) / N,   dL/dt = -dL/dy."""
+    """loss = mean (y - t)^2 over N elements;   dL/dy = dL/dloss * 2 (y - t) / N,   dL/dt = -dL/dy."""
 
     def forward(self, y, t):
         self.error = y - t
