@@ -7,7 +7,7 @@ from minigrad.ops.products import live_rows
 
 
 class Linear(Op):
-    """y = x weight + bias;   dL/dx = dL/dy weight^T,   dL/dweight = x^T dL/dy,   dL/dbias = dL/dy summed over all tokens.
+    """y = x weight + bias;   dL/dx = dL/dy weight^T,   dL/dweight = x^T dL/dy,   dL/dbias = sum of dL/dy over tokens.
 
     The tokens of all sequences stand in one long matrix, since each is mapped alone.
     """

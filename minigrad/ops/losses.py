@@ -8,7 +8,7 @@ from minigrad.tensor import Tensor
 
 
 class CrossEntropy(Op):
-    """loss = mean over the N rows of  ln sum e^z - z[target];   dL/dz = dL/dloss * (softmax(z) - onehot(target)) / N."""
+    """loss = mean over N rows of  ln sum e^z - z[target];   dL/dz = dL/dloss * (softmax(z) - onehot(target)) / N."""
 
     def __init__(self, targets):
         self.targets = targets
