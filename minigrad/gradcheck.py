@@ -86,6 +86,7 @@ def gradcheck(function, *inputs, step=1e-6, rtol=1e-5, atol=1e-7, seed=0):
                 if at_an_edge or (not smooth and min(left, right) - atol <= grad <= max(left, right) + atol):
                     kinks.append((i, index))
                 else:
+                    refuse_what_drowns(name, i, index, grad, rounding(y.data, step * max(1.0, abs(arrays[i][index]))))
                     wrong.append((i, index, grad, left, right))
     if wrong:
         raise GradcheckError(in_words(name, wrong, compared + len(kinks) + len(wrong)))
@@ -168,8 +169,12 @@ def slopes_and_noise(function, arrays, i, index, weights, step):
             values.append(function(*(Tensor(array) for array in moved)).data)
         lower, middle, upper = values  # subtracted before they are summed, so that what stays the same adds no rounding
         left, right = ((middle - lower) * weights).sum() / width, ((upper - middle) * weights).sum() / width
-    largest = np.abs(middle).max(where=lower != upper, initial=0)
-    return left, right, 8 * np.finfo(np.float64).eps * largest / width
+    return left, right, rounding(middle[lower != upper], width)
+
+
+def rounding(y, width):
+    """How far the rounding of y can move a slope that is measured over `width`."""
+    return 8 * np.finfo(np.float64).eps * np.abs(y).max(initial=0) / width
 
 
 def is_close(grad, slope, rtol, atol):
