@@ -13,7 +13,7 @@ import platform
 
 import numpy as np
 
-from tests.benchmarks import block_speed, growth, path_tools, processes
+from tests.benchmarks import block_speed, growth, path_tools, processes, unused_debugging
 
 
 def say_what_runs():
@@ -35,3 +35,4 @@ if __name__ == "__main__":
     growth.main()
     path_tools.main()
     processes.main()
+    unused_debugging.main()
