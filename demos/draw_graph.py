@@ -23,10 +23,14 @@ def main(arguments=None):
     block, x = lesson_block("pre")
     y = block(x)
     loss = mse_loss(y, np.roll(x.data, -1, axis=0))
-    for name, depth in (("flowchart", 1), ("sublayers", 2), ("every_op", None)):
-        print(draw(y, options.folder / f"{name}.{options.format}", depth=depth))
+    pictures = [
+        draw(y, options.folder / f"{name}.{options.format}", depth=depth)
+        for name, depth in (("flowchart", 1), ("sublayers", 2), ("every_op", None))
+    ]
     loss.backward()
-    print(draw(loss, options.folder / f"after_backward.{options.format}", depth=2))
+    pictures.append(draw(loss, options.folder / f"after_backward.{options.format}", depth=2))
+    for picture in pictures:
+        print(f"{picture.path}: {picture}")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def main(arguments=None):
     routes = gradient_paths(loss, x, by="route")
     print(routes, end="\n\n")
     print(f"The routes sum to x.grad: the largest difference is {np.abs(sum(routes.values()) - x.grad).max():.1e}.")
-    print(draw(loss, options.picture, depth=1))
+    print(f"The picture is in {draw(loss, options.picture, depth=1).path}.")
 
 
 if __name__ == "__main__":
