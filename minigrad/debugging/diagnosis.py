@@ -5,11 +5,12 @@ from minigrad.backprop import topological_order
 from minigrad.debugging.anomalies import made_backward, trace
 from minigrad.debugging.paths import descendants, in_words, path, readers
 from minigrad.debugging.reasons import reason, share_of_zeros
-from minigrad.debugging.words import amount, input_names, is_bad, made_at, name_of
+from minigrad.debugging.words import amount, input_names, is_bad, line_at, made_at, name_of
 from minigrad.tensor import Tensor
 
 SMALL = 1e-6  # a gradient this much below the loss's own is worth an explanation
 MANY = 5  # places that are listed one by one
+KEEP = "If inner gradients were not kept: run backward() again, without retain_grads=False, and ask again."
 
 
 class Answer:
@@ -100,7 +101,7 @@ def cut_off(tensor):
     """A verdict and lines for a tensor with a cut."""
     cut = tensor.cut
     if cut.by == "detach()":
-        return "detached", [f"{cut.label or 'a leaf'} was detached here: {cut.location}"]
+        return "detached", [f"{cut.label or 'a leaf'} was detached here: {line_at(cut.location)}"]
     what = f"A constant of shape {tensor.shape} was computed inside no_grad(), where nothing is recorded."
     return "no_grad", [what, "Compute it outside of no_grad()."]
 
@@ -116,9 +117,9 @@ def not_reached(tensor, loss, order):
     detached = [t for t in cuts if t.cut.by == "detach()"]
     if cuts:
         verdict = "detached" if detached else "no_grad"
-        lines = [f"Nothing that was recorded leads from it to {name_of(loss)}, which reads what was cut off its past:"]
+        lines = [f"No recorded op leads from it to {name_of(loss)}; but that was made from something without a past:"]
         lines += [line for t in (detached or cuts)[:MANY] for line in cut_off(t)[1]]
-        lines.append("What that was made from is not kept, so this is the likely place, not a certain one.")
+        lines.append("What it was made from is not kept, so this is the likely place, not a certain one.")
         return Answer(tensor, verdict, lines)
 
     lines = [f"{name_of(loss)} was not made from it."]
@@ -132,11 +133,7 @@ def not_reached(tensor, loss, order):
 
 def is_none(tensor, loss, behind):
     way = path(tensor, loss)
-    refused = [
-        (y, i)
-        for y, i, x in edges(behind)
-        if y.op.grad_inputs is not None and y.grad is not None and y.op.grad_inputs[i] is None
-    ]
+    refused = [(y, i) for y, i, grad_x in recorded(behind) if grad_x is None]
     if refused:
         y, i = refused[-1]
         lines = [f"The rule of {y.op.path} returned None for its {input_names(y.op)[i]}.", f"  made at {made_at(y.op)}"]
@@ -150,10 +147,14 @@ def is_none(tensor, loss, behind):
     return Answer(tensor, "no backward pass", lines, way)
 
 
-def edges(behind):
-    """(y, i, x) for each arrow among the tensors `behind`, the oldest first: y's op reads x as its input i."""
+def recorded(behind):
+    """What the last pass left on the arrows among the tensors `behind`, oldest first.
+
+    (y, i, grad_x) for each: y's op delivered grad_x to its input i.
+    """
     known = set(behind)
-    return [(y, i, x) for y in behind if y.op is not None for i, x in enumerate(y.op.inputs) if x in known]
+    passed = [y for y in behind if y.op is not None and y.op.grad_inputs is not None and y.grad is not None]
+    return [(y, i, y.op.grad_inputs[i]) for y in passed for i, x in enumerate(y.op.inputs) if x in known]
 
 
 def is_not_finite(tensor, loss, behind):
@@ -162,32 +163,27 @@ def is_not_finite(tensor, loss, behind):
         anomaly = trace(loss)
         lines = [f"{name_of(loss)} itself is {loss.data if loss.size == 1 else 'not finite'}.", *anomaly.lines]
         return Answer(tensor, "nan", lines, path(tensor, loss), anomaly.op)
-    for y, i, _ in reversed(edges(behind)):
-        grad_x = None if y.op.grad_inputs is None or y.grad is None else y.op.grad_inputs[i]
+    for y, i, grad_x in reversed(recorded(behind)):
         if grad_x is not None and is_bad(grad_x) and not is_bad(y.grad):
             anomaly = made_backward(y, i, y.grad, grad_x, loss)
             return Answer(tensor, "nan", anomaly.lines, path(tensor, y) + path(y, loss)[1:], y.op)
-    lines = ["No rule made it of finite numbers, as far as the last pass has left a trace.", *KEEP]
+    lines = ["No rule made it of finite numbers, as far as the last pass has left a trace.", KEEP]
     return Answer(tensor, "nan", lines, path(tensor, loss))
-
-
-KEEP = ["If inner gradients were not kept: run backward() again, without retain_grads=False, and ask again."]
 
 
 def is_zero(tensor, loss, behind):
     """Find the rules that made zeros of a gradient that was not zero."""
     places = [
         (y, i)
-        for y, i, _ in reversed(edges(behind))
-        if y.op.grad_inputs is not None and y.grad is not None and y.grad.any()
-        if y.op.grad_inputs[i] is not None and not y.op.grad_inputs[i].any()
+        for y, i, grad_x in reversed(recorded(behind))
+        if y.grad.any() and grad_x is not None and not grad_x.any()
     ]
     if places:
         return lost_at(tensor, loss, places, "It is 0 everywhere.")
     if loss.grad is not None and not loss.grad.any():
         return Answer(tensor, "zero", [f"backward() of {name_of(loss)} started from zeros."], path(tensor, loss))
     if loss.grad is None:
-        return Answer(tensor, "zero", ["It is 0 everywhere.", *KEEP], path(tensor, loss))
+        return Answer(tensor, "zero", ["It is 0 everywhere.", KEEP], path(tensor, loss))
     return Answer(
         tensor,
         "cancelled",
@@ -222,9 +218,7 @@ def is_there(tensor, loss, behind):
     if zeros:
         lines.append(f"{zeros:.0%} of its elements are exactly 0.")
     kept = [
-        (norm(y.op.grad_inputs[i]) / norm(y.grad), y, i)
-        for y, i, _ in edges(behind)
-        if y.op.grad_inputs is not None and y.grad is not None and y.grad.any() and y.op.grad_inputs[i] is not None
+        (norm(grad_x) / norm(y.grad), y, i) for y, i, grad_x in recorded(behind) if y.grad.any() and grad_x is not None
     ]
     if kept and loss.grad is not None and norm(tensor.grad) < SMALL * norm(loss.grad):
         share, y, i = min(kept, key=lambda entry: entry[0])

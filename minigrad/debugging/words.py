@@ -60,8 +60,14 @@ def rule_of(op):
 
 def made_at(op):
     """The user's line that made an op, with its text where the file can be read."""
-    text = linecache.getline(op.filename, op.lineno).strip() if hasattr(op, "filename") else ""
-    return f"{op.location}: {text}" if text else op.location
+    return line_at(op.location)
+
+
+def line_at(location):
+    """A location `file:line`, followed by the text of the line where the file can be read."""
+    file, _, number = location.rpartition(":")
+    text = linecache.getline(file, int(number)).strip() if file else ""
+    return f"{location}: {text}" if text else location
 
 
 def numbers_of(array):
