@@ -62,8 +62,17 @@ def argument_text(value):
 
 def op_text(op):
     """The op and what it was told: `sum axis=-1`."""
+    return f"{op_word(op)} {told_text(op)}".strip()
+
+
+def op_word(op):
+    return clean(op.name.replace("_", " "))
+
+
+def told_text(op):
+    """The arguments of an op, as they are written in a call."""
     told = [f"{name}={argument_text(value)}" for name, value in arguments(op).items() if shown(name, value)]
-    return clean(" ".join([op.name.replace("_", " "), *told]), 60)
+    return clean(" ".join(told), 60)
 
 
 def shown(name, value):
@@ -81,7 +90,12 @@ def title_of(item):
         return clean(item.name)
     if item.kind == "constant" and item.tensor.size == 1:
         return number_text(item.tensor.data.item())
-    return clean(item.name if item.op is None or item.tensor.name or item.is_residual else item.name.replace("_", " "))
+    return op_word(item.op) if is_nameless(item) else clean(item.name)
+
+
+def is_nameless(node):
+    """Whether it is a result that has no name but that of its op."""
+    return node.op is not None and node.name == node.op.name
 
 
 def content_text(view, box):
@@ -101,8 +115,11 @@ def details_of(view, item):
     shapes = ", ".join(shape_text(tensor.shape) for tensor in view.results(item))
     if isinstance(item, Box):
         return [content_text(view, item), shapes]
-    what = item.kind if item.op is None else op_text(item.op)
-    return [f"{what.removeprefix(title_of(item)).strip()}  {shapes}".strip()]
+    if item.op is None:
+        what = item.kind if item.name != item.kind else ""
+    else:
+        what = told_text(item.op) if is_nameless(item) else op_text(item.op)
+    return [f"{what}  {shapes}".strip()]
 
 
 def gradient_text(tensor):

@@ -49,10 +49,23 @@ def test_a_named_result_says_its_name_its_op_and_its_shape():
     assert words.details_of(view, item) == ["softmax axis=0  (1, 2)"]
 
 
+@pytest.mark.parametrize("name", ["e", "exp ", "ex"])
+def test_a_name_that_the_op_s_name_begins_with_takes_nothing_from_it(name):
+    y = Tensor([1.0], requires_grad=True).exp()
+    y.name = name
+    view, item = only_item(y)
+    assert words.details_of(view, item) == ["exp  (1,)"]
+
+
+def test_an_input_without_a_name_is_called_input_once():
+    view, item = only_item(Tensor([1.0], requires_grad=True))
+    assert (words.title_of(item), words.details_of(view, item)) == ("input", ["(1,)"])
+
+
 def test_a_constant_number_is_called_by_its_value():
     view = View(Graph(Tensor(1.0, requires_grad=True) * 2.5))
     assert words.title_of(view.items[1]) == "2.5"
-    assert words.details_of(view, view.items[1]) == ["constant  scalar"]
+    assert words.details_of(view, view.items[1]) == ["scalar"]
 
 
 def test_a_closed_box_says_what_is_inside():
