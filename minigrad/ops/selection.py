@@ -111,7 +111,7 @@ def minimum(x, y):
 
 
 def clip(x, low=None, high=None):
-    """x held between two bounds; None leaves a side open. The slope at a bound is 1.
+    """x held between two bounds, numbers or arrays; None leaves a side open. The slope at a bound is 1.
 
     >>> clip(Tensor([-1.0, 0.5, 2.0]), 0, 1).data
     array([0. , 0.5, 1. ])

@@ -1,0 +1,147 @@
+"""Where tools differ: one test for each of our conventions, and a look whether it is written beside its op."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import Tensor
+from minigrad.arrays import as_array
+from tests.differences import gradients
+
+
+def grad_of(function, *x):
+    return gradients(function, [np.array(x, dtype=np.float64)])[1][0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("thing", "words"),
+    [
+        (mg.max, "share the gradient equally"),
+        (mg.min, "share the gradient equally"),
+        (mg.maximum, "At a tie each gets half"),
+        (mg.minimum, "At a tie each gets half"),
+        (mg.relu, "slope at 0 is 0"),
+        (mg.abs, "slope at 0 is 0"),
+        (mg.norm, "slope at the origin is 0"),
+        (mg.std, "slope of a constant is 0"),
+        (mg.clip, "slope at a bound is 1"),
+        (mg.softmax, "gives zeros and gets a zero gradient"),
+        (type(mg.where(True, Tensor(1.0, requires_grad=True), 0).op), "not taken receives exactly 0"),
+        (mg.layer_norm, "eps stands inside the root"),
+        (mg.layer_norm, "variance is the biased one"),
+        (Tensor, "Python numbers and lists become float64"),
+        (Tensor, "integers that ask for a gradient"),
+        (Tensor.backward, "A second call on the same graph is allowed"),
+        (Tensor.backward, "no gradient of a gradient"),
+        (Tensor, "read-only"),
+        (as_array, "read-only"),
+    ],
+)
+def test_each_is_documented_beside_its_op(thing, words):
+    assert words in " ".join(thing.__doc__.split())
+
+
+def test_ties_share():
+    assert grad_of(lambda x: x.max(), 3, 3, 1, 3) == [1 / 3, 1 / 3, 0, 1 / 3]
+    assert grad_of(lambda x: x.min(), 3, 3, 1, 1) == [0, 0, 0.5, 0.5]
+    assert grad_of(lambda x: mg.maximum(x, x), 1, 2) == [1, 1]
+    assert grad_of(lambda x: mg.minimum(x, [2, 2, 2]), 1, 2, 3) == [1, 0.5, 0]
+    _, (grad_x, grad_y) = gradients(mg.maximum, [np.ones(2), np.ones(())])
+    assert grad_x.tolist() == [0.5, 0.5] and grad_y == 1
+
+
+def test_nan_goes_where_the_value_came_from():
+    nan = np.nan
+    for function in (mg.maximum, mg.minimum):
+        _, (grad_x, grad_y) = gradients(function, [np.array([nan, 1, nan]), np.array([1, nan, nan])])
+        assert grad_x.tolist() == [1, 0, 1] and grad_y.tolist() == [0, 1, 0]
+    assert grad_of(lambda x: x.max(), 1, nan, 3) == [0, 1, 0]
+    assert grad_of(lambda x: x.min(), nan, 1, nan) == [0.5, 0, 0.5]
+
+
+def test_kinks_and_origins():
+    assert grad_of(mg.relu, -1, 0, 1) == [0, 0, 1]
+    assert grad_of(mg.abs, -1, 0, 1) == [-1, 0, 1]
+    assert grad_of(mg.norm, 0, 0, 0) == [0, 0, 0]
+    assert grad_of(mg.std, 2, 2, 2) == [0, 0, 0]
+    assert grad_of(lambda x: x.std(ddof=1), 0.1, 0.1, 0.1) == [0, 0, 0]
+
+
+def test_clip_at_its_bounds():
+    assert grad_of(lambda x: x.clip(0, 1), -1, 0, 0.5, 1, 2) == [0, 1, 1, 1, 0]
+    assert grad_of(lambda x: x.clip(0, 0), -1, 0, 1) == [0, 1, 0]
+
+
+def test_numbers_and_lists_never_promote():
+    x = Tensor(np.ones(2, np.float32), requires_grad=True)
+    for y in (
+        x + 1,
+        1.5 - x,
+        x * [1, 2],
+        x**2,
+        2**x,
+        mg.maximum(x, 0.5),
+        mg.where([True, False], x, 0),
+        x.clip(0, 1),
+        x / np.float64(2),
+        mg.concatenate([x, [1.0]]),
+        mg.mse_loss(x, [1, 1]),
+        mg.layer_norm(x),
+        mg.dropout(x, 0.3, rng=0),
+        x.var(ddof=1),
+        x @ [1.0, 2.0],
+        mg.einsum("i,i->", x, [1.0, 2.0]),
+    ):
+        assert y.dtype == np.float32, y.op
+
+
+def test_norms_of_huge_and_tiny_numbers():
+    for scale in (1e300, 1e160, 1e-300, 5e-324):
+        x = np.array([3.0, 4.0]) * scale if scale > 1e-320 else np.array([scale, 0.0])
+        with np.errstate(all="raise", under="ignore"):
+            y, (grad,) = gradients(mg.norm, [x])
+        np.testing.assert_allclose(y / scale, 5 if scale > 1e-320 else 1)
+        np.testing.assert_allclose(grad, [0.6, 0.8] if scale > 1e-320 else [1, 0])
+
+
+def test_var_divides_by_n_minus_ddof():
+    x = np.array([1.0, 2.0, 4.0])
+    for ddof in (0, 1, 2):
+        assert mg.var(Tensor(x), ddof=ddof).item() == pytest.approx(x.var(ddof=ddof))
+    with np.errstate(all="ignore"):
+        assert np.isnan(mg.var(Tensor([1.0]), ddof=1).item())
+
+
+def test_layer_norm_is_biased_with_eps_inside():
+    x = np.array([[1.0, 2.0, 4.0]])
+    expected = (x - x.mean()) / np.sqrt(x.var() + 0.1)
+    np.testing.assert_allclose(mg.layer_norm(Tensor(x), eps=0.1).data, expected)
+    np.testing.assert_allclose(mg.rms_norm(Tensor(x), eps=0.1).data, x / np.sqrt((x**2).mean() + 0.1))
+
+
+def test_dropout_with_a_seed_and_without_training():
+    x = Tensor(np.ones(1000), requires_grad=True)
+    assert (mg.dropout(x, 0.5, rng=3).data == mg.dropout(x, 0.5, rng=3).data).all()
+    assert mg.dropout(x, 0.0) is x and mg.dropout(x, 0.9, training=False) is x
+    assert mg.dropout(Tensor(np.array([1, 2])), 0.5, rng=0).dtype == np.float64
+
+
+def test_indices_cannot_change_what_was_recorded():
+    x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    index, mask, tokens, targets = np.array([0, 0]), np.array([True, False, True]), np.array([1]), np.array([2])
+    condition = np.array([True, True, False])
+    results = [x[index], x[mask], x[[0, 2]], mg.embedding(x.reshape(3, 1), tokens)]
+    results += [mg.cross_entropy(x.reshape(1, 3), targets), mg.where(condition, x, 0)]
+    index[:], mask[:], tokens[:], targets[:], condition[:] = 2, False, 0, 0, False
+    sum(r.sum() for r in results).backward()
+    p = np.exp([1.0, 2, 3]) / np.exp([1.0, 2, 3]).sum()
+    np.testing.assert_allclose(
+        x.grad, p + np.sum([[2, 0, 0], [1, 0, 1], [1, 0, 1], [0, 1, 0], [0, 0, -1], [1, 1, 0]], axis=0)
+    )
+
+
+def test_einsum_with_indices_that_say_too_little_or_too_much():
+    x = Tensor(np.ones((2, 2)))
+    for subscripts in ("ij->ik", "ijk->", "i->", "ij,jk->ik"):
+        with pytest.raises(ValueError, match="einsum"):
+            mg.einsum(subscripts, x)
