@@ -54,7 +54,7 @@ def readers(tensor):
 
 def in_words(tensors):
     """A path as one line, without its middle if it is long."""
-    names = [name_of(tensor) for tensor in tensors]
+    names = [f"[{t.cut.by}]" if t.op is None and t.cut is not None else name_of(t) for t in tensors]
     if len(names) > 12:
         names[5:-5] = [f"... {len(names) - 10:,} more ..."]
     return " -> ".join(names)

@@ -67,6 +67,7 @@ def test_detached_twice_on_the_way():
     loss = again.detach() * leaf(3.0, name="u")
     text = str(why(w, loss))
     assert text.count("was detached here") == 2
+    assert "path: w -> tanh -> [detach()] -> multiply -> [detach()] -> multiply" in text
 
 
 def detaching_model(w):
