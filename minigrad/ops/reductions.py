@@ -168,14 +168,16 @@ class Cumsum(Op):
 class Norm(Reduction):
     """y = sqrt(sum x^2);   dL/dx = dL/dy * x / y, and 0 at the origin.
 
-    The largest |x| is taken out before squaring, so that 1e300 does not overflow.
+    The largest |x| is taken out before squaring, so that 1e300 does not overflow, nor 1e-300 vanish.
     """
 
     def forward(self, x):
         largest = np.abs(x).max(axis=self.axis, keepdims=True, initial=0)
         scale = np.where((largest == 0) | np.isinf(largest), 1, largest)
-        y = scale * np.sqrt(np.square(x / scale).sum(axis=self.axis, keepdims=True))
-        self.direction = np.divide(x, y, out=np.zeros(x.shape, y.dtype), where=y != 0)
+        scaled = x / scale
+        length = np.sqrt(np.square(scaled).sum(axis=self.axis, keepdims=True))
+        self.direction = np.divide(scaled, length, out=np.zeros_like(scaled), where=length != 0)
+        y = scale * length
         return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
