@@ -22,7 +22,7 @@ def main(arguments=None):
     for picture in (one_op, softmax, levels, before_and_after, residuals, stack, first_nan):
         for name, drawn in picture():
             drawn.save(options.folder / f"{name}.{options.format}")
-            print(f"{name:20}  {drawn.look.title}")
+            print(f"{name:26}  {drawn.look.title}")
 
 
 def one_op():
@@ -52,8 +52,8 @@ def levels():
     yield "block_every_op", draw(y, values="heatmap", grads=False, title="The same block, every op")
 
 
-def lesson_loss():
-    block, x = lesson_block("pre")
+def lesson_loss(norm):
+    block, x = lesson_block(norm)
     target = Tensor(np.roll(x.data, -1, axis=0), name="target")
     loss = mse_loss(block(x), target)
     loss.name = "loss"
@@ -61,18 +61,18 @@ def lesson_loss():
 
 
 def before_and_after():
-    loss = lesson_loss()
+    loss = lesson_loss("pre")
     yield "before_backward", draw(loss, depth=1, title="Before backward()")
     loss.backward()
     yield "after_backward", draw(loss, depth=1, title="After backward()")
 
 
 def residuals():
-    loss = lesson_loss()
+    loss = lesson_loss("post")
     loss.backward()
-    look = {"values": False, "title": "How much of the gradient came over each skip"}
-    yield "residuals", draw(loss, depth=1, flow="backward", **look)
-    yield "residuals_depth_2", draw(loss, depth=2, **look)
+    title = "How the gradient gets from the loss back to x"
+    yield "residual_gradients", draw(loss, depth=1, values=False, flow="backward", title=title)
+    yield "residual_gradients_depth_2", draw(loss, depth=2, values=False, title="How much of it came over each skip")
 
 
 def stack():
