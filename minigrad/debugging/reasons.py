@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from minigrad.debugging.words import name_of
 from minigrad.ops.activations import Gelu, Relu, Sigmoid, Silu, Tanh
 from minigrad.ops.arithmetic import Multiply
 from minigrad.ops.dropout import Dropout
 from minigrad.ops.embedding import Embedding
+from minigrad.ops.linear import Linear
 from minigrad.ops.losses import CrossEntropy
 from minigrad.ops.products import Matmul
 from minigrad.ops.reductions import Max, Min
@@ -29,7 +31,6 @@ FLAT = {
     Min: ("not the smallest", "of its inputs are not the minimum"),
     Getitem: ("not read", "of its input was not read by the index"),
     Embedding: ("not read", "of the table belongs to tokens that did not occur"),
-    Multiply: ("multiplied by 0", "of the other factor is 0"),
 }
 
 
@@ -64,8 +65,10 @@ def underflow(grad_output):
     )
 
 
-def other_matrix(op, i, grad_output):
-    return "multiplied by 0", f"{share_of_zeros(op.inputs[1 - i].data):.0%} of the other matrix is 0"
+def other_factor(op, i, grad_output):
+    """For products of the inputs 0 and 1."""
+    other = op.inputs[1 - i if i < 2 else 0]
+    return "multiplied by 0", f"{share_of_zeros(other.data):.0%} of the other factor, {name_of(other)}, is 0"
 
 
 def fitted(op, i, grad_output):
@@ -78,10 +81,11 @@ def saturated(op, i, grad_output):
         return "masked", "every row may attend to nothing"
     rows = p.max(axis=op.axis)
     rows = rows[rows > 0]
-    if rows.min() > 0.999:
+    away = max(1 - rows.min(), np.finfo(p.dtype).eps)
+    if away < 0.001:
         return (
             "saturated softmax",
-            f"in every row one probability is 1 to within {1 - rows.min():.1g} and the others are near 0: its inputs "
+            f"in every row one probability is 1 to within {away:.1g} and the others are near 0: its inputs "
             f"differ by too much, so a small change moves nothing",
         )
     if np.all(np.ptp(grad_output, axis=op.axis) <= 1e-12 * largest(grad_output)):
@@ -98,4 +102,11 @@ def share_of_zeros(array):
     return float(np.mean(np.asarray(array) == 0))
 
 
-SPECIAL = {Softmax: saturated, LogSoftmax: saturated, CrossEntropy: fitted, Matmul: other_matrix}
+SPECIAL = {
+    Softmax: saturated,
+    LogSoftmax: saturated,
+    CrossEntropy: fitted,
+    Multiply: other_factor,
+    Matmul: other_factor,
+    Linear: other_factor,
+}

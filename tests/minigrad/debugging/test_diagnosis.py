@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from blocks import MultiHeadAttention, Stack
+from blocks import MultiHeadAttention, Stack, TransformerBlock
 from minigrad import Op, Tensor, cross_entropy, dropout, embedding, log, no_grad, sqrt, where
 from minigrad.debugging import why
 from minigrad.debugging.paths import readers
@@ -295,6 +295,18 @@ def test_a_fitted_cross_entropy():
     loss = cross_entropy(z, [0])
     loss.backward()
     assert why(z, loss).verdict == "fitted"
+
+
+def test_a_weight_behind_a_dead_layer():
+    """The weight itself is far from the relu: what it is multiplied by is dead."""
+    block = TransformerBlock(4, 1, 8, rng=0)
+    block.feed_forward.up.bias.data = np.full(8, -100.0)
+    loss = (block(Tensor(np.eye(3, 4))) * Tensor(np.arange(12.0).reshape(3, 4))).sum()
+    loss.backward()
+    assert why(block.feed_forward.up.weight, loss).verdict == "dead relu"
+    answer = why(block.feed_forward.down.weight, loss)
+    assert answer.verdict == "multiplied by 0"
+    assert "100% of the other factor, block.feed_forward.relu, is 0" in str(answer)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
