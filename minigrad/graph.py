@@ -79,7 +79,10 @@ class Edge:
 
     Attributes:
         id: `e0`, `e1`, ... in the order in which the ops read their inputs.
+        note: what a picture writes on the arrow, besides the size of the gradient; yours to set.
     """
+
+    note: str | None = None
 
     def __init__(self, id, source, target, index):
         self.id = id
@@ -129,7 +132,7 @@ class Graph:
 
     to_dot: Callable[..., str]  # bound by minigrad.drawing, the floor above
 
-    def __init__(self, output):
+    def __init__(self, output: Tensor) -> None:
         if not isinstance(output, Tensor):
             raise TypeError(f"a graph is made from a Tensor, the result to look back from; got {type(output).__name__}")
         self.output = output
@@ -162,7 +165,7 @@ class Graph:
 
         A box is a stretch of that order, so no path leaves a box and enters it again, however a model reuses a layer.
         """
-        entered: list[Box] = []
+        entered = []
         for node in self.nodes:
             if node.op is None:
                 continue
@@ -174,7 +177,7 @@ class Graph:
                 self.boxes.append(entered[-1])
             node.box = entered[-1] if entered else None
 
-        readers: dict[Node, list[Node]] = {}
+        readers = {}
         for edge in self.edges:
             readers.setdefault(edge.source, []).append(edge.target)
         for node in self.nodes:

@@ -1,6 +1,8 @@
 """What a picture shows of a graph: which boxes are closed, and which arrows are left between what can be seen."""
 
-from minigrad.graph import Box, Edge, Graph, Node, ancestors, common_box
+from collections.abc import Iterable
+
+from minigrad.graph import Box, Graph, Node, ancestors, common_box
 
 
 class Arrow:
@@ -17,7 +19,7 @@ class Arrow:
         self.id = edge.id
         self.start = start
         self.end = end
-        self.edges: list[Edge] = [edge]
+        self.edges = [edge]
         self.is_skip = edge.is_skip and isinstance(end, Node)
 
     @property
@@ -29,6 +31,11 @@ class Arrow:
         """What came back along it: the sum over its edges; None if nothing was computed."""
         delivered = [edge.gradient for edge in self.edges if edge.gradient is not None]
         return sum(delivered[1:], delivered[0]) if delivered else None
+
+    @property
+    def note(self):
+        """What the user wrote on its edges; empty if nothing."""
+        return ", ".join(edge.note for edge in self.edges if edge.note)
 
     def __repr__(self):
         return f"<arrow {self.id} {self.start} -> {self.end}>"
@@ -54,7 +61,7 @@ class View:
         ValueError: a negative depth, or no box of that path.
     """
 
-    def __init__(self, graph: Graph, depth=None, expand=()):
+    def __init__(self, graph: Graph, depth: int | None = None, expand: str | Iterable[str] = ()) -> None:
         if depth is not None and depth < 0:
             raise ValueError(f"depth is 0 or more, or None for everything; got {depth}")
         expand = [expand] if isinstance(expand, str) else list(expand)
@@ -73,7 +80,7 @@ class View:
         opened = {box for path in expand for found in boxes_at(self.graph, path) for box in ancestors(found)}
         level = None if self.depth is None else max(1, self.depth + outer_depth(self.graph))
         n_ops = ops_in_boxes(self.graph)
-        closed: dict[Box | None, Box | None] = {None: None}
+        closed = {None: None}
         for box in self.graph.boxes:
             closes = level is not None and box not in opened and (box.depth >= level or n_ops[box] == 1)
             closed[box] = closed[box.parent] or (box if closes else None)
@@ -93,7 +100,7 @@ class View:
         return list(items)
 
     def add_arrows(self):
-        into_boxes: dict[tuple[Node, Box], Arrow] = {}
+        into_boxes = {}
         for edge in self.graph.edges:
             start, end = self.item_of(edge.source), self.item_of(edge.target)
             if start is end:
@@ -124,10 +131,9 @@ class View:
 
     def walk(self):
         """Enter and leave the open boxes from the outside in; yields ("enter", box), ("item", item), ("leave", box)."""
-        children: dict[Box | None, list[Node | Box]] = {None: []}
+        children = {None: []}
         for item in self.items:
-            inner: Node | Box = item
-            outer = item.box if isinstance(item, Node) else item.parent
+            inner, outer = item, item.box if isinstance(item, Node) else item.parent
             while outer not in children:
                 children[outer] = [inner]
                 inner, outer = outer, outer.parent

@@ -13,7 +13,7 @@ def tree_text(view, look):
     n1  multiply  (2,)         reads n0, n0  no gradient yet
     n2  sum       scalar       reads n1      no gradient yet
     """
-    reads: dict = {item: [] for item in view.items}
+    reads = {item: [] for item in view.items}
     for arrow in view.arrows:
         reads[arrow.end].append(arrow.start.id)
     indent = ""
