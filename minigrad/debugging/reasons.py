@@ -44,6 +44,8 @@ def reason(op, i, grad_output):
         if type(op) in FLAT and op.inputs[i].size:
             word, sentence = FLAT[type(op)]
             slope = op.backward(np.ones_like(grad_output))[i]
+            if slope.all():
+                return "small slope", f"its slope is at most {largest(slope):.2g}"
             return word, f"{share_of_zeros(slope):.0%} {sentence}"
     return "flat", "its rule makes zeros of this gradient" if op.inputs[i].size else "its input has no elements"
 
@@ -68,6 +70,8 @@ def underflow(grad_output):
 def other_factor(op, i, grad_output):
     """For products of the inputs 0 and 1."""
     other = op.inputs[1 - i if i < 2 else 0]
+    if other.data.all():
+        return "small factor", f"the other factor, {name_of(other)}, is at most {largest(other.data):.2g}"
     return "multiplied by 0", f"{share_of_zeros(other.data):.0%} of the other factor, {name_of(other)}, is 0"
 
 
@@ -91,6 +95,8 @@ def saturated(op, i, grad_output):
     if np.all(np.ptp(grad_output, axis=op.axis) <= 1e-12 * largest(grad_output)):
         return "cancelled", "its rows add up to 1 whatever comes, so the same gradient for a whole row moves nothing"
     share = (rows > 0.999).mean()
+    if share == 0:
+        return "cancelled", "its rows add up to 1 whatever comes, and the gradient of a row is almost the same all over"
     return "saturated softmax", f"in {share:.0%} of its rows one probability is 1 to within 0.001"
 
 

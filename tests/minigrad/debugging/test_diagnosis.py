@@ -269,6 +269,22 @@ def test_other_ways_to_zero(function, verdict):
     assert why(w, loss).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("function", "verdict"),
+    [
+        (lambda w: (w + 15.0).tanh(), "small slope"),
+        (lambda w: w * 1e-9, "small factor"),
+        (lambda w: w.softmax() * Tensor([1.0, 1.0 + 1e-9]), "cancelled"),
+    ],
+)
+def test_small_but_not_zero(function, verdict):
+    w = leaf(1.0, 2.0)
+    loss = function(w).sum()
+    loss.backward()
+    assert w.grad.all()
+    assert why(w, loss).verdict == verdict
+
+
 def test_a_pass_that_started_from_zeros():
     w = leaf(1.0, 2.0)
     loss = w.exp()
