@@ -123,6 +123,7 @@ class Diagram {
   }
 
   listen(group, id, act) {
+    group.setAttribute("tabindex", "-1");
     group.addEventListener("click", () => {
       this.rove(id);
       act();

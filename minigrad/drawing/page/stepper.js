@@ -43,9 +43,10 @@ class Stepper {
 
   onKey(event, actions) {
     const { key, target } = event;
-    const isTyping = target.closest("input, select") !== null;
-    const isPressing = key === " " && target.closest("button, summary, a") !== null;
-    if (isTyping || isPressing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isTyping = target.closest("#jump") !== null;
+    const isPressing = key === " " && target.closest("button, summary, a, select") !== null;
+    const isChoosing = ["Home", "End", "t"].includes(key) && target.closest("select") !== null;
+    if (isTyping || isPressing || isChoosing || event.ctrlKey || event.metaKey || event.altKey) return;
     const keys = { ArrowRight: "next", ArrowLeft: "previous", Home: "first", End: "last", " ": "play", t: "turn" };
     if (key === "/") by("jump").focus();
     else if (key in keys) actions[keys[key]]();
