@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
+from minigrad.arrays import norm
 from minigrad.drawing.markup import cell, row, small, table
 from minigrad.drawing.style import NOT_FINITE, QUIET, shade
-from minigrad.drawing.words import norm, number_text
+from minigrad.drawing.words import number_text
 
 MAX_NUMBERS = 16
 MAX_SIDE = 32
@@ -99,8 +100,10 @@ def statistics(array):
     if finite.size < array.size:
         lines.append(f"{array.size - finite.size:,} of {array.size:,} NaN or inf")
     if finite.size:
+        with np.errstate(over="ignore", invalid="ignore"):  # the square of a huge number
+            mean, std = finite.mean(), finite.std()
         lines += [
-            f"mean {number_text(finite.mean())}, std {number_text(finite.std())}",
+            f"mean {number_text(mean)}, std {number_text(std)}",
             f"{number_text(finite.min())} to {number_text(finite.max())}",
             f"norm {number_text(norm(finite))}",
         ]

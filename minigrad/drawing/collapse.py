@@ -78,11 +78,13 @@ class View:
     def closed_boxes(self, expand):
         """For each box the outermost closed one around it, or itself; None if it can be seen open."""
         opened = {box for path in expand for found in boxes_at(self.graph, path) for box in ancestors(found)}
-        level = None if self.depth is None else max(1, self.depth + outer_depth(self.graph))
+        outer = outer_depth(self.graph)
         n_ops = ops_in_boxes(self.graph)
         closed = {None: None}
         for box in self.graph.boxes:
-            closes = level is not None and box not in opened and (box.depth >= level or n_ops[box] == 1)
+            closes = False
+            if self.depth is not None and box not in opened:
+                closes = box.depth >= max(1, outer + self.depth) or (n_ops[box] == 1 and box.depth > outer)
             closed[box] = closed[box.parent] or (box if closes else None)
         return closed
 

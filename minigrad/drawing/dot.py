@@ -2,12 +2,13 @@
 
 import math
 
+from minigrad.arrays import norm
 from minigrad.drawing.cells import array_cell, statistics
 from minigrad.drawing.collapse import View
 from minigrad.drawing.legend import caption
 from minigrad.drawing.markup import cell, font, row, small, table, tooltip
 from minigrad.drawing.style import ARROW, KINDS, NO_GRADIENT, NOT_FINITE, QUIET, SKIP, Look, color_code, kind_of, tint
-from minigrad.drawing.words import clean, details_of, gradient_text, norm, number_text, place_text, shape_text, title_of
+from minigrad.drawing.words import clean, details_of, gradient_text, number_text, place_text, shape_text, title_of
 
 MANY = 100  # from so many items on, "auto" leaves the arrays out
 HUGE = 500  # and from so many on, the layout is done in haste
@@ -153,9 +154,12 @@ def arrow_attributes(look, arrow, largest):
         "color": color,
         "penwidth": f"{width + 2.75 if arrow.is_skip else width:.2f}",
     }
-    if size is not None:
-        spacer = cell("", WIDTH=8 if arrow.is_skip else 5)  # keeps the number clear of the line
-        attributes["label"] = f"<{table(row(spacer, cell(small(number_text(size), color))))}>"
+    lines = [] if size is None else [small(number_text(size), color)]
+    if arrow.note:
+        lines.append(font(clean(arrow.note), 10, color, bold=True))
+    if lines:
+        spacer = cell("", WIDTH=8 if arrow.is_skip else 5)  # keeps the words clear of the line
+        attributes["label"] = f"<{table(*(row(spacer, cell(line)) for line in lines))}>"
     if not arrow.tensor.requires_grad:
         attributes["style"] = "dashed"
     return attributes

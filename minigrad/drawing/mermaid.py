@@ -1,7 +1,8 @@
 """A view as Mermaid text, which Markdown pages on many sites show as a picture."""
 
+from minigrad.arrays import norm
 from minigrad.drawing.style import KINDS, SKIP, kind_of
-from minigrad.drawing.words import clean, details_of, gradient_text, norm, number_text, title_of
+from minigrad.drawing.words import clean, details_of, gradient_text, number_text, title_of
 
 SAFE = frozenset(" .,_-+=()/±…")
 
@@ -59,7 +60,9 @@ def arrow_text(look, arrow):
     if look.flow == "backward":
         start, end = end, start
     gradient = arrow.gradient if look.grads else None
-    label = "" if gradient is None else f'|"{quoted(number_text(norm(gradient)))}"|'
+    words = [] if gradient is None else [number_text(norm(gradient))]
+    words += [clean(arrow.note)] if arrow.note else []
+    label = f'|"{"<br>".join(quoted(word) for word in words)}"|' if words else ""
     return f"{start} {line}{label} {end}"
 
 

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 
+from minigrad.arrays import norm
 from minigrad.graph import Box, arguments
 
 LONGEST = 40
@@ -129,11 +130,6 @@ def gradient_text(tensor):
     if tensor.grad is None:
         return "no gradient yet"
     return f"gradient norm {number_text(norm(tensor.grad))}"
-
-
-def norm(array):
-    """The Euclidean norm of all numbers of an array."""
-    return float(np.sqrt(np.square(array, dtype=np.float64).sum()))
 
 
 def place_text(op):

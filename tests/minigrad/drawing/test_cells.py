@@ -58,6 +58,10 @@ def test_any_dtype_can_be_shown(array):
         assert cells.array_cell("value", array, values).startswith("<TD")
 
 
+def test_huge_numbers_have_statistics_too():
+    assert cells.statistics(np.array([1e300, -1e300]))[1] == "-1e+300 to 1e+300"
+
+
 def test_extreme_numbers_stay_short():
     for value in (1e300, -1e-300, 5e-324, 123456.789, 0.1 + 0.2):
         assert len(cells.aligned(value, abs(value))) <= 9

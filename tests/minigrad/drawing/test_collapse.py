@@ -112,6 +112,15 @@ def test_expand_of_no_box_lists_those_there_are(pre_norm):
         View(Graph(pre_norm), expand="atention")
 
 
+def test_a_box_of_one_op_stays_closed_unless_it_is_all_there_is():
+    with scope("norm"):
+        y = Tensor([1.0, 2.0], requires_grad=True, name="x").layer_norm()
+    assert "layer_norm" in names(View(Graph(y), depth=1))
+    with scope("after"):
+        z = y.tanh()
+    assert names(View(Graph(z), depth=5)) == ["x", "norm", "after"]
+
+
 def test_negative_depth_is_refused(pre_norm):
     with pytest.raises(ValueError, match="depth is 0 or more"):
         View(Graph(pre_norm), depth=-1)
