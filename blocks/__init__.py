@@ -8,6 +8,7 @@ from blocks.language_model import LanguageModel
 from blocks.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm
 from blocks.lesson import lesson_block
 from blocks.plots import plot_path_lengths, plot_residual_gradients
+from blocks.residual_picture import draw_residual_gradients
 from blocks.transformer import Stack, TransformerBlock
 from minigrad.recording import add_library_folder
 
@@ -25,6 +26,7 @@ __all__ = [
     "Stack",
     "SwiGLU",
     "TransformerBlock",
+    "draw_residual_gradients",
     "gradient_faults",
     "gradient_paths",
     "lesson_block",

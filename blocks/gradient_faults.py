@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from blocks.gradient_paths import ByStretch, Path, carry
-from blocks.gradient_tables import GradientFault, GradientFaults, norm
+from blocks.gradient_tables import GradientFault, GradientFaults
+from minigrad.arrays import norm
 from minigrad.backprop import topological_order
 from minigrad.gradients import first_gradient
 from minigrad.ops.residual import ResidualAdd

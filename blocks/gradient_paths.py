@@ -45,14 +45,19 @@ def residual_gradients(loss, x, grad=None):
     block.attention_residual True
     block.feed_forward_residual True
     """
+    return ResidualGradients(split_by_residual(loss, x, grad).values())
+
+
+def split_by_residual(loss, x, grad=None):
+    """A dict from the residual additions to their `ResidualGradient`, in order from the input."""
     path = Path(loss, x)
     split = ByStretch(path)
     carry(path, first_gradient(loss, grad), split)
-    return ResidualGradients(
-        ResidualGradient(name, *split.found[residual])
+    return {
+        residual: ResidualGradient(name, *split.found[residual])
         for residual, name in path.residuals.items()
         if residual in split.found
-    )
+    }
 
 
 def gradient_paths(loss, x, by="route", grad=None):

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minigrad.arrays import norm
+
 
 class ResidualGradient(NamedTuple):
     """The gradient at the input of one residual, in its two parts. Arrays of that tensor's shape.
@@ -149,10 +151,6 @@ TITLES = {
 def dot(a, b):
     """The sum of a * b over all elements; in float64, where the squares of float32 do not overflow."""
     return float(np.vdot(a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)))
-
-
-def norm(array):
-    return dot(array, array) ** 0.5
 
 
 def share(part, whole):

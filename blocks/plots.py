@@ -10,7 +10,8 @@ from textwrap import fill
 
 import numpy as np
 
-from blocks.gradient_tables import GradientPaths, ResidualGradients, norm, share
+from blocks.gradient_tables import GradientPaths, ResidualGradients, share
+from minigrad.arrays import norm
 from minigrad.drawing.files import check_place, write_whole
 
 # Okabe and Ito's colours, which colour-blind readers tell apart; line styles and markers differ as well.
