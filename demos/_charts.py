@@ -44,6 +44,8 @@ def plot_by_depth(title, y_label, sentence, curves, path):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(curves[0][1], [str(depth) for depth in curves[0][1]])
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}" if max(axes.get_ylim()) < 30 * min(axes.get_ylim()) else "")
     axes.set_title(title)
     axes.set_xlabel("depth: number of blocks")
     axes.set_ylabel(y_label)
