@@ -23,7 +23,7 @@ class MultiHeadAttention(Module):
     """
 
     def __init__(self, d_model, n_heads, *, causal=False, bias=True, dropout=0.0, dtype=np.float64, rng=None):
-        if d_model % n_heads:
+        if n_heads < 1 or d_model % n_heads:
             raise ValueError(f"MultiHeadAttention: n_heads must divide d_model, but {d_model} / {n_heads} is not whole")
         rng = np.random.default_rng(rng)
         self.n_heads = n_heads
@@ -58,12 +58,12 @@ class MultiHeadAttention(Module):
         return self.output(self.merge_heads(heads))  # (..., T, d_model)
 
     def split_heads(self, x):
-        x = x.reshape(*x.shape[:-1], self.n_heads, -1)  # (..., T, H, d)
+        x = x.reshape(*x.shape[:-1], self.n_heads, x.shape[-1] // self.n_heads)  # (..., T, H, d)
         return x.swapaxes(-2, -3)  # (..., H, T, d)
 
     def merge_heads(self, heads):
         x = heads.swapaxes(-2, -3)  # (..., T, H, d)
-        return x.reshape(*x.shape[:-2], -1)  # (..., T, d_model)
+        return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])  # (..., T, d_model)
 
     def allowed(self, x, mask):
         """Where a query may attend to a key, as booleans that broadcast to (..., H, T, T); None for everywhere."""
