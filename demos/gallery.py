@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blocks import Stack, lesson_block
+from blocks import Stack, draw_residual_gradients, lesson_block
 from minigrad import Tensor, detect_anomaly, draw, mse_loss, scope
 from minigrad.debugging import AnomalyError
 
@@ -53,26 +53,26 @@ def levels():
 
 
 def lesson_loss(norm):
+    """The lesson's input and block, and how far it is from turning each token into the next."""
     block, x = lesson_block(norm)
-    target = Tensor(np.roll(x.data, -1, axis=0), name="target")
-    loss = mse_loss(block(x), target)
+    loss = mse_loss(block(x), Tensor(np.roll(x.data, -1, axis=0), name="target"))
     loss.name = "loss"
-    return loss
+    return x, loss
 
 
 def before_and_after():
-    loss = lesson_loss("pre")
+    _, loss = lesson_loss("pre")
     yield "before_backward", draw(loss, depth=1, title="Before backward()")
     loss.backward()
     yield "after_backward", draw(loss, depth=1, title="After backward()")
 
 
 def residuals():
-    loss = lesson_loss("post")
+    x, loss = lesson_loss("post")
     loss.backward()
-    title = "How the gradient gets from the loss back to x"
-    yield "residual_gradients", draw(loss, depth=1, values=False, flow="backward", title=title)
-    yield "residual_gradients_depth_2", draw(loss, depth=2, values=False, title="How much of it came over each skip")
+    title = "How much of the gradient at each residual came over its skip"
+    yield "residual_gradients", draw_residual_gradients(loss, x, flow="backward", title=title)
+    yield "residual_gradients_depth_2", draw_residual_gradients(loss, x, depth=2, title=title)
 
 
 def stack():

@@ -10,7 +10,7 @@ from minigrad.drawing.style import NOT_FINITE, QUIET, shade
 from minigrad.drawing.words import number_text
 
 MAX_NUMBERS = 16
-MAX_SIDE = 32
+MAX_SIDE = 24
 CELL = 10  # points
 
 

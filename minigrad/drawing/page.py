@@ -7,8 +7,8 @@ import inspect
 import math
 import textwrap
 
+from minigrad.drawing.arrows import strength
 from minigrad.drawing.collapse import View
-from minigrad.drawing.dot import strength
 from minigrad.drawing.formulas import rule_of
 from minigrad.drawing.layout import layouts
 from minigrad.drawing.page_arrays import PageArrays, side_for

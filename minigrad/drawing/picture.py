@@ -55,12 +55,15 @@ class Picture:
         return self.rendered("svg").decode().replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
 
     def rendered(self, format):
-        if self.limit is not None and len(self.view.items) > self.limit:
+        if self.is_too_large():
             raise ValueError(
                 f"draw: {len(self.view.items):,} nodes even with all boxes closed, more than the limit of "
                 f"{self.limit:,}: put ops into scopes, write .dot, .mmd or .txt, or force it with limit=None"
             )
         return render(self.dot(), format)
+
+    def is_too_large(self):
+        return self.limit is not None and len(self.view.items) > self.limit
 
     def content(self, format):
         """The bytes of a file in this format."""
@@ -104,12 +107,12 @@ class Picture:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         """What a notebook shows: the svg, or the text where it cannot be drawn."""
-        bundle = {"text/plain": self.text()}
+        if self.is_too_large():
+            return {"text/plain": repr(self)}
         try:
-            bundle["image/svg+xml"] = self.svg()
-        except (NoRendererError, ValueError) as error:
-            bundle["text/plain"] += f"\n{error}"
-        return bundle
+            return {"image/svg+xml": self.svg(), "text/plain": self.text()}
+        except NoRendererError as error:
+            return {"text/plain": f"{self.text()}\n{error}"}
 
     def __repr__(self):
         return f"<Picture of {self.view.graph}, {len(self.view.items):,} shown>"

@@ -89,9 +89,14 @@ def title_of(item):
     """The name of an item; a constant is called by its value."""
     if isinstance(item, Box):
         return clean(item.name)
-    if item.kind == "constant" and item.tensor.size == 1:
+    if is_constant_number(item):
         return number_text(item.tensor.data.item())
     return op_word(item.op) if is_nameless(item) else clean(item.name)
+
+
+def is_constant_number(item):
+    """Whether its value says all there is to say."""
+    return not isinstance(item, Box) and item.kind == "constant" and item.tensor.size == 1
 
 
 def is_nameless(node):
