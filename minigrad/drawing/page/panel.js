@@ -67,8 +67,9 @@ function given(edge, place) {
   if (all.length > 1 && arrived === 1) caption.push(`, the first of ${all.length} arrows`);
   const delivered = arrayFigure(caption, DATA.arrays[own.gradient]);
   if (arrived === 1) return delivered;
-  const sum = arrived === all.length ? `the sum of all ${arrived} arrows` : `the sum so far, ${arrived} of ${all.length} arrows`;
-  return element("div", { class: "pair" }, delivered, arrayFigure([`makes ${sum}`], DATA.arrays[own.soFar]));
+  const isWhole = arrived === all.length;
+  const sum = isWhole ? `its whole gradient: the sum of ${arrived} arrows` : `so far: the sum of ${arrived} of ${all.length} arrows`;
+  return element("div", { class: "pair" }, delivered, arrayFigure([sum], DATA.arrays[own.soFar]));
 }
 
 function isBeforeOrAt(one, other) {
