@@ -13,6 +13,7 @@ from blocks.gradient_tables import GradientFault, GradientFaults
 from minigrad.arrays import norm
 from minigrad.backprop import topological_order
 from minigrad.gradients import first_gradient
+from minigrad.ops.normalization import LayerNorm, RmsNorm
 from minigrad.ops.residual import ResidualAdd
 
 # Fresh stacks of 1 to 48 blocks, post-norm or pre-norm, stay clear of each of these by a factor of 5 or more: their
@@ -53,10 +54,10 @@ def gradient_faults(loss, x, grad=None):
     path = Path(loss, x)
     survey = Survey(path)
     parts = carry(path, first_gradient(loss, grad), survey)
-    layers = [(place(tensor), survey.norms[tensor]) for tensor in bottlenecks(path) if tensor.shape == x.shape]
+    layers = [(tensor, survey.norms[tensor]) for tensor in bottlenecks(path) if tensor.shape == x.shape]
     faults = not_finite(path, survey) or [
         *residual_faults(path, survey),
-        *norm_faults(layers),
+        *(jumps(layers) or drift(layers)),
         *token_faults(x, whole(parts)),
     ]
     return GradientFaults(faults, checked(path, layers))
@@ -177,24 +178,35 @@ def cut_in_words(tensor):
     return ""
 
 
-def norm_faults(layers):
-    """Where the norm jumps from one layer to the next; if nowhere, whether it drifts over all of them."""
+def jumps(layers):
+    """Where the norm jumps from one layer to the next."""
     faults = []
     for (behind, before), (ahead, after) in pairwise(layers):
-        if not within(before, after, JUMP):
-            kind = "collapse" if after < before else "explosion"
-            text = f"Walking back from the one to the other, the gradient's norm goes from {before:.3g} to {after:.3g}."
-            faults.append(GradientFault(kind, f"between {behind} and {ahead}", text))
-    if layers and not faults:
-        (last, before), (first, after) = layers[0], layers[-1]
-        if not within(before, after, DRIFT):
-            kind = "vanishing with depth" if after < before else "growing with depth"
-            text = (
-                f"Over {len(layers) - 1} steps the gradient's norm goes from {before:.3g} to {after:.3g},\n"
-                f"by a factor of {(after / before) ** (1 / (len(layers) - 1)):.3g} a step."
+        if within(before, after, JUMP):
+            continue
+        kind = "collapse" if after < before else "explosion"
+        text = f"Walking back from the one to the other, the gradient's norm goes from {before:.3g} to {after:.3g}."
+        if kind == "collapse" and isinstance(behind.op, (LayerNorm, RmsNorm)):
+            text += (
+                "\nThe sum of a normalized row, or of its squares, is the same for every input: a loss that reads"
+                "\nno more than that is constant."
             )
-            faults.append(GradientFault(kind, f"from {last} to {first}", text))
+        faults.append(GradientFault(kind, f"between {place(behind)} and {place(ahead)}", text))
     return faults
+
+
+def drift(layers):
+    """Whether the norm vanishes or grows little by little, over all layers."""
+    (last, before), (first, after) = layers[0], layers[-1]
+    if within(before, after, DRIFT):
+        return []
+    kind = "vanishing with depth" if after < before else "growing with depth"
+    steps = len(layers) - 1
+    text = (
+        f"Over {steps} steps the gradient's norm goes from {before:.3g} to {after:.3g},\n"
+        f"by a factor of {(after / before) ** (1 / steps):.3g} a step."
+    )
+    return [GradientFault(kind, f"from {place(last)} to {place(first)}", text)]
 
 
 def within(before, after, factor):

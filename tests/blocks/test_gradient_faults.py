@@ -151,7 +151,18 @@ def test_a_gradient_that_is_zero_behind_a_norm():
     x = random_input(3, 4)
     faults = gradient_faults(layer_norm(residual_add(x, x.tanh(), "squash")).sum(), x)
     assert faults[0].kind == "collapse"
-    assert faults[0].where.startswith("between layer_norm and squash")
+    assert faults[0].where == "between layer_norm and squash"
+    assert "is constant" in faults[0].text
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_a_loss_that_a_norm_makes_constant(norm):
+    """The mean square of normalized rows is 1 whatever the input; only eps leaves a trace of gradient."""
+    model = Stack(2, 16, 2, 32, norm=norm, rng=0)
+    x = random_input(4, 16)
+    (fault,) = gradient_faults((model(x) ** 2).mean(), x)
+    assert fault.kind == "collapse"
+    assert "is constant" in fault.text
 
 
 def test_without_residuals_the_gradient_vanishes_with_depth():
