@@ -32,7 +32,7 @@ def arrow_attributes(look, arrow, largest):
         lines.append(font(clean(arrow.note), 10, color, bold=True))
     if lines:
         spacer = cell("", WIDTH=8 if arrow.is_skip else 5)  # keeps the words clear of the line
-        attributes["label"] = f"<{table(*(row(spacer, cell(line)) for line in lines))}>"
+        attributes["label"] = f"<{table(*(row(spacer, cell(line), spacer) for line in lines))}>"
     if not arrow.tensor.requires_grad:
         attributes["style"] = "dashed"
     return attributes

@@ -12,6 +12,7 @@ from minigrad.drawing.words import (
     shape_text,
     title_of,
 )
+from minigrad.graph import Box
 
 MANY = 100  # from so many items on, "auto" leaves the arrays out
 
@@ -54,7 +55,8 @@ def item_label(view, look, item):
     shows_arrays = tensor is not None and has_room(view, look) and not is_constant_number(item)
     lines = details_of(view, item)
     if look.grads and tensor is not None and tensor.requires_grad and not (shows_arrays and tensor.grad is not None):
-        lines.append(gradient_text(tensor))
+        gradient = gradient_text(tensor)
+        lines = [*lines[:-1], f"{lines[-1]}  {gradient}"] if isinstance(item, Box) else [*lines, gradient]
     rows = [row(cell(font(title_of(item), 10, bold=True)))]
     rows += [row(cell(small(line, QUIET))) for line in lines if line]
     if shows_arrays:
