@@ -6,6 +6,7 @@ Nodes, edges and boxes are found by the ids of `minigrad.Graph`; arrays, rules a
 import inspect
 import math
 import textwrap
+from pathlib import Path
 
 from minigrad.drawing.arrows import strength
 from minigrad.drawing.collapse import View
@@ -67,11 +68,26 @@ def nodes_data(graph, arrays, rules):
             "box": node.box.id if node.box else None,
             "value": arrays.add(node.tensor.data),
             "wantsGradient": node.tensor.requires_grad,
+            "cut": cut_text(node.tensor.cut),
             "rule": rules.add(node.op) if node.op else None,
             "place": clean(place_text(node.op), 200) if node.op else None,
         }
         for node in graph.nodes
     }
+
+
+def cut_text(cut):
+    """What cut a constant off its past, and where; None if nothing did.
+
+    >>> x = Tensor(2.0, requires_grad=True, name="x")
+    >>> cut_text(x.detach().cut)
+    'detach() of x, at ...'
+    """
+    if cut is None:
+        return None
+    what = f"{cut.by} of {cut.label}" if cut.label else cut.by
+    where = f", at {'/'.join(Path(cut.location).parts[-2:])}" if cut.location else ""
+    return clean(what + where, 200)
 
 
 def unique_labels(graph):

@@ -73,10 +73,11 @@ class Diagram {
     const { title } = isBox ? DATA.boxes[id] : DATA.nodes[id];
     const details = isBox ? this.picture.closed[id] : DATA.nodes[id].details;
     const kind = isBox ? "closed" : DATA.nodes[id].kind;
+    const ending = isBox ? "" : endingOf(DATA.nodes[id]);
     const label = [title, ...details, ...(isBox ? ["open this box"] : [])].join(", ");
     const group = svgElement(
       "g",
-      { class: `item ${kind}`, role: "button", "aria-label": label, "data-id": id },
+      { class: `item ${kind} ${ending}`, role: "button", "aria-label": label, "data-id": id },
       svgElement("rect", {
         x: x - width / 2,
         y: y - height / 2,
@@ -232,6 +233,12 @@ function head([x, y], [fromX, fromY]) {
   return `M${x},${y} L${baseX + acrossX},${baseY + acrossY} L${baseX - acrossX},${baseY - acrossY} Z`;
 }
 
+/** Whether a gradient ends here for want of `requires_grad`, or because the graph was cut. */
+function endingOf({ wantsGradient, cut }) {
+  if (cut !== null) return "cut";
+  return wantsGradient ? "" : "unwanted";
+}
+
 /** What pointing at a node tells: its numbers in short, and its gradient as far as it is known. */
 function nodeHint(id, place) {
   const { path, shape, dtype, value } = DATA.nodes[id];
@@ -250,7 +257,9 @@ function boxHint(id, isOpen) {
 }
 
 function gradientText(node, place) {
-  if (!DATA.nodes[node].wantsGradient) return "wants no gradient";
+  const { wantsGradient, cut } = DATA.nodes[node];
+  if (cut !== null) return `cut off by ${cut}`;
+  if (!wantsGradient) return "wants no gradient";
   const { array, arrived, of } = gradientSoFar(node, place);
   if (array === null) return STEP_OF.backward.has(node) ? "no gradient yet" : "no gradient reaches it";
   const facts = DATA.arrays[array].facts.join(", ");

@@ -20,14 +20,16 @@ function titleOf(place) {
 }
 
 function ruleOf(node) {
-  const { rule, kind } = DATA.nodes[node];
-  if (rule === null) return element("p", {}, leafText(kind));
+  const { rule } = DATA.nodes[node];
+  if (rule === null) return element("p", {}, leafText(DATA.nodes[node]));
   return element("div", { class: "rule" }, ...DATA.rules[rule].formulas.map(mathElement));
 }
 
-function leafText(kind) {
-  if (kind === "constant") return "A constant: it was given, and it wants no gradient.";
-  return `${kind === "parameter" ? "A parameter" : "An input"}: no op made it, so the backward pass ends here.`;
+function leafText({ kind, wantsGradient, cut }) {
+  if (cut !== null) return `Cut off by ${cut}: no gradient goes back through it.`;
+  const what = { parameter: "A parameter", input: "An input", constant: "A constant" }[kind];
+  if (!wantsGradient) return `${what} that wants no gradient: requires_grad is False.`;
+  return `${what}: no op made it, so the backward pass ends here.`;
 }
 
 function forwardArrays(node) {

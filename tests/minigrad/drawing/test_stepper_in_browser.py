@@ -1,5 +1,6 @@
 """The step-through page in a real browser: what it shows, and how it is used."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -469,6 +470,25 @@ def test_a_step_of_a_large_graph_changes_little(browser, tmp_path):
     assert page.js("return document.querySelector('svg') === drawing")
     assert max(page.js("return touched")) < 40
     assert len(page.all("#panel *")) < 2_000
+
+
+def test_where_a_gradient_ends_is_seen_and_said(browser, tmp_path):
+    x = Tensor([1.0, -1.0], requires_grad=True, name="x")
+    h = (x * 2).detach()
+    h.name = "h"
+    given = Tensor([3.0, 4.0], name="given")
+    page = Page(browser, write_stepper((x * h * given).sum(), tmp_path / "cut.html"))
+    assert page.one(".item.cut").text.startswith("h")
+    assert page.one(".item.unwanted").text.startswith("given")
+    page.one(".item.cut").click()
+    assert re.search(r"Cut off by detach\(\) of multiply, at .*test_stepper_in_browser.py:\d+", page.one("#panel").text)
+    page.one(".item.unwanted").click()
+    assert "requires_grad is False" in page.one("#panel").text
+    page.press("/", "multiply", Keys.ENTER)
+    page.one("h1").click()
+    page.press("t")
+    assert "nothing: it wants no gradient" in page.one("#panel").text
+    assert page.quiet()
 
 
 def test_a_nan_is_seen_where_it_begins(browser, tmp_path):
