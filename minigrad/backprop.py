@@ -75,6 +75,7 @@ def backprop(output, grad_output, retain_grads=True):
     for tensor in order:
         if tensor.op is not None:
             tensor.grad = tensor.op.grad_inputs = None
+            tensor.op.behind_selection = type(tensor.op).behind_selection
 
     grads = {output: grad_output}
     for tensor in order:

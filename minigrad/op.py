@@ -45,7 +45,7 @@ class Op:
     """
 
     can_poison = False  # True if a slope can be inf or NaN; `idle` then says where it does not count
-    behind_selection = False  # True once an op that selects is known to read the result, see gradients.keep_zeros
+    behind_selection = False  # True once a pass came here from an op that selects, see gradients.keep_zeros
 
     inputs: tuple[Tensor, ...] = ()
     grad_inputs: tuple[np.ndarray | None, ...] | None = None

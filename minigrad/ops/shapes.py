@@ -79,7 +79,10 @@ class Getitem(Op):
 
     def backward(self, grad_y):
         grad_x = np.zeros_like(self.x)
-        np.add.at(grad_x, self.index, grad_y)  # unlike +=, it counts an index as often as it occurs
+        if may_repeat(self.index):
+            np.add.at(grad_x, self.index, grad_y)  # unlike +=, it counts a place as often as it was read
+        else:
+            grad_x[self.index] = grad_y
         return (grad_x,)
 
 
@@ -170,6 +173,13 @@ def fixed(part):
     if isinstance(part, Tensor):
         part = part.data
     return np.array(part) if isinstance(part, (list, np.ndarray)) else part
+
+
+def may_repeat(index):
+    """True if a place may be read twice, which takes an array of integers."""
+    once = (int, np.integer, slice, type(None), type(...))
+    parts = index if isinstance(index, tuple) else (index,)
+    return not all(isinstance(part, once) or np.asarray(part).dtype == bool for part in parts)
 
 
 def concatenate(tensors, axis=0):

@@ -53,3 +53,19 @@ def test_a_selection_reaches_far_behind_itself():
             h = (h * 2 + 1) / 2
         mg.where([False, True], h.reshape(2, 1).T[0], 0).sum().backward()
     assert (x.grad == [0, 0.25]).all()
+
+
+def test_a_selection_is_forgotten_by_the_next_pass():
+    with np.errstate(all="ignore"):
+        x = Tensor([0.0, 4.0], requires_grad=True)
+        root = x.sqrt()
+        selected, squared = mg.where(x > 0, root, 0).sum(), (root * root).sum()
+        squared.backward()
+        before = x.grad
+        x.zero_grad()
+        selected.backward()
+        assert (x.grad == [0, 0.25]).all()
+        x.zero_grad()
+        squared.backward()
+    np.testing.assert_array_equal(x.grad, before)
+    np.testing.assert_array_equal(x.grad, [np.nan, 1])

@@ -6,7 +6,8 @@ import pytest
 import minigrad as mg
 from minigrad import Tensor
 from minigrad.arrays import as_array
-from tests.differences import gradients
+from minigrad.ops.shapes import may_repeat
+from tests.differences import assert_slopes, gradients
 
 
 def grad_of(function, *x):
@@ -145,3 +146,30 @@ def test_einsum_with_indices_that_say_too_little_or_too_much():
     for subscripts in ("ij->ik", "ijk->", "i->", "ij,jk->ik"):
         with pytest.raises(ValueError, match="einsum"):
             mg.einsum(subscripts, x)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [1, -1, True, None, ..., slice(None, None, -1), (1, slice(1, None)), (None, 0, ...), np.int64(2), np.bool_(True)],
+    ids=str,
+)
+def test_an_index_that_reads_each_place_once(index):
+    assert not may_repeat(index)
+    assert_slopes(lambda x: x[index] * 2, np.arange(12.0).reshape(3, 4))
+
+
+@pytest.mark.parametrize(
+    "index", [[0, 0], np.array(1), range(2), ((0, 0),), (slice(None), [1, 1]), ([0, 0], [1, 1])], ids=str
+)
+def test_an_index_that_may_read_a_place_twice(index):
+    x = np.arange(12.0).reshape(3, 4)
+    assert_slopes(lambda x: x[index] * 2, x)
+    assert may_repeat(index)
+    np.testing.assert_array_equal(Tensor(x)[index].data, x[index])
+
+
+def test_no_rows_at_all():
+    """The mean of nothing is NaN, as NumPy says with a warning; the gradient has the shape of the logits."""
+    with pytest.warns(RuntimeWarning):
+        loss, (grad,) = gradients(lambda z: mg.cross_entropy(z, []), [np.zeros((0, 3))])
+    assert np.isnan(loss) and grad.shape == (0, 3)
