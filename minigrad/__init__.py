@@ -1,10 +1,10 @@
 """minigrad: a tensor autograd over NumPy, small enough to read in one sitting."""
 
+import importlib
+from typing import TYPE_CHECKING
+
 from minigrad import operators as operators  # gives Tensor its operators
-from minigrad.debugging import break_at, detect_anomaly, explain, why
-from minigrad.drawing import draw, write_stepper
 from minigrad.gradcheck import gradcheck
-from minigrad.graph import Graph
 from minigrad.module import Module, Parameter
 from minigrad.op import Op
 from minigrad.ops.activations import gelu, relu, sigmoid, silu, tanh
@@ -23,6 +23,24 @@ from minigrad.ops.shapes import broadcast_to, concatenate, getitem, reshape, sta
 from minigrad.ops.softmax import log_softmax, logsumexp, softmax
 from minigrad.recording import no_grad, scope
 from minigrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from minigrad.debugging import break_at, detect_anomaly, explain, why
+    from minigrad.drawing import Graph, draw, write_stepper
+
+# Loaded when they are first asked for, so that a script that trains does not wait for what it does not use.
+ON_DEMAND = {
+    "minigrad.debugging": ("break_at", "detect_anomaly", "explain", "why"),
+    "minigrad.drawing": ("Graph", "draw", "write_stepper"),
+}
+
+
+def __getattr__(name):
+    for module, names in ON_DEMAND.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
+
 
 __all__ = [
     "Graph",

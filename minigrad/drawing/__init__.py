@@ -8,4 +8,4 @@ from minigrad.graph import Graph
 
 Graph.to_dot = to_dot  # the view below knows nothing of pictures
 
-__all__ = ["NoRendererError", "Picture", "draw", "write_stepper"]
+__all__ = ["Graph", "NoRendererError", "Picture", "draw", "write_stepper"]
