@@ -12,8 +12,9 @@ function arrayFigure(caption, array) {
     readout.textContent = "empty";
     return figure;
   }
+  const isExact = array.tile.join() === "1,1";
   const fits = array.grid[1] <= WIDEST_TABLE && numbers.length <= MOST_IN_TABLE;
-  const cells = fits ? new NumberTable(array, numbers) : new ColourMap(array, numbers);
+  const cells = isExact && fits ? new NumberTable(array, numbers) : new ColourMap(array, numbers);
   makeReadable(cells, readout, array, numbers);
   readout.before(cells.element);
   if (numbers.length > 1) readout.before(scaleOf(array));
@@ -40,7 +41,9 @@ class NumberTable {
       const cells = this.cells.slice(row * columns, (row + 1) * columns);
       return element("tr", isFirst ? { class: "next-matrix" } : {}, ...cells);
     });
-    this.element = element("table", { class: "numbers" }, element("tbody", {}, ...lines));
+    const { exponent } = styleFor(array.bound);
+    const power = exponent === 0 ? [] : [element("caption", {}, typeset(`each × 1e${exponent}`))];
+    this.element = element("table", { class: "numbers" }, ...power, element("tbody", {}, ...lines));
   }
 
   cell(value, bound) {
@@ -148,7 +151,7 @@ function makeReadable(cells, readout, array, numbers) {
 
 function restingText(array) {
   const tile = array.tile.join(" × ");
-  const coarse = tile === "1 × 1" ? "" : `each cell: the number farthest from 0 of ${tile}; `;
+  const coarse = tile === "1 × 1" ? "" : `each cell: the number farthest from 0 of ${tile} numbers; `;
   return coarse + array.facts.join(", ");
 }
 
@@ -176,16 +179,26 @@ function shapeText(shape) {
 
 /** The colours of an array and what they stand for: the same distance from 0 on either side. */
 function scaleOf({ bound }) {
-  const end = shortNumber(bound, bound);
+  const { exponent } = styleFor(bound);
+  const end = exponent === 0 ? shortNumber(bound, bound) : typeset(bound.toExponential(2));
   return element("p", { class: "scale" }, `−${end}`, element("span", { class: "ramp" }), end);
 }
 
-/** A number with as many decimals as the largest of its array needs for four digits; an exact zero is `0`. */
+/** How the numbers of an array are written: a common power of ten where they are tiny or huge, and the decimals. */
+function styleFor(bound) {
+  const before = bound > 0 ? Math.floor(Math.log10(bound)) : 0; // digits before the point, less one
+  const exponent = before < -3 || before > 5 ? Math.max(before, -300) : 0;
+  return { exponent, decimals: Math.max(3 - before + exponent, 0) };
+}
+
+/** A number as in a cell: four digits of the largest of its array, without the common power; an exact zero is `0`. */
 function shortNumber(value, bound) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
-  if (value === 0) return "0";
-  const before = Math.floor(Math.log10(bound)); // digits before the point, less one
-  if (Number.isInteger(value) && Math.abs(value) < 1e6) return value.toString().replace("-", "−");
-  const text = before < -3 || before > 5 ? value.toExponential(2) : value.toFixed(Math.max(3 - before, 0));
-  return text.replace(/-/g, "−");
+  const { exponent, decimals } = styleFor(bound);
+  const isWhole = Number.isInteger(value) && exponent === 0;
+  return typeset(value === 0 ? "0" : isWhole ? String(value) : (value / 10 ** exponent).toFixed(decimals));
+}
+
+function typeset(number) {
+  return number.replace(/-/g, "−");
 }

@@ -17,6 +17,7 @@ from selenium.webdriver import ActionChains, Chrome, ChromeOptions, Keys  # noqa
 from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 
+MINUS = "\N{MINUS SIGN}"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 CHROMEDRIVER = shutil.which("chromedriver")
 pytestmark = [
@@ -111,7 +112,8 @@ class Page:
               }
               cells?.blur();
               const shown = Array.from(figure.querySelectorAll("td"), (cell) => cell.textContent);
-              return { text: figure.textContent, read, shown };
+              const power = figure.querySelector("caption")?.textContent ?? null;
+              return { text: figure.textContent, read, shown, power };
             });
             """
         )
@@ -176,15 +178,41 @@ def backward_arrays(loss):
 def check_numbers(figure, array):
     """Read out, a number is the engine's to the last bit; in a cell it is rounded."""
     places = [place.rpartition(" ") for place in figure["read"]]
-    assert [float(number) for _, _, number in places] == array.ravel().tolist()
+    read = [float(number.replace("Infinity", "inf")) for _, _, number in places]
+    np.testing.assert_array_equal(read, array.ravel())
     if array.ndim:
         indices = [place.rstrip(" =") for place, _, _ in places]
         assert indices == [str(list(index)) for index in np.ndindex(array.shape)]
+    power = float(figure["power"].split()[-1].replace(MINUS, "-")) if figure["power"] else 1.0
     for text, value in zip(figure["shown"], array.ravel().tolist(), strict=bool(figure["shown"])):
-        number = text.replace("\N{MINUS SIGN}", "-")
-        _, _, decimals = number.partition("e")[0].partition(".")
-        unit = 10.0 ** (int(number.partition("e")[2] or 0) - len(decimals))
-        assert abs(float(number) - value) <= 0.5001 * unit, (text, value)
+        number = float(text.replace(MINUS, "-").replace("∞", "inf"))
+        if not np.isfinite(value):
+            np.testing.assert_equal(number, value)
+        else:
+            decimals = len(text.partition(".")[2])
+            assert abs(number - value / power) <= 0.5001 * 10.0**-decimals, (text, value)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([[1.5e-9, -2.25e-8], [0.0, 1e-30]]),
+        np.array([3.0e7, -1.0, 0.5]),
+        np.array([np.nan, np.inf, -np.inf, 0.25]),
+        np.array([1.0, -1.0, 12.0]),
+        np.array([0.00123456, -0.5]),
+        np.array([5e-324, 0.0]),
+        np.array(-0.1),
+        np.arange(12.0).reshape(2, 3, 2) / 7,
+    ],
+    ids=str,
+)
+def test_numbers_of_any_size_can_be_read(browser, tmp_path, array):
+    x = Tensor(array, requires_grad=True, name="x")
+    page = Page(browser, write_stepper((x * 1.0).sum(), tmp_path / "x.html"), "#step=1")
+    [figure] = page.arrays()
+    check_numbers(figure, array)
+    assert len(figure["shown"]) == array.size
 
 
 def test_buttons(browser, lesson):
