@@ -78,7 +78,7 @@ def keep_zeros(op, grad_output, grads):
     for x in op.inputs:
         if x.op is not None:
             x.op.behind_selection = True
-    if not op.can_poison:
+    if not op.can_poison or all(grad is None or np.isfinite(grad).all() for grad in grads):
         return grads
     idle = op.idle(grad_output == 0)
     return tuple(None if grad is None else np.where(idle, 0, grad) for grad in grads)
