@@ -73,7 +73,8 @@ def keep_zeros(op, grad_output, grads):
 
     `where` and indexing give gradient 0 to what they did not take. Left to itself, 0 * NaN from the side that was not
     taken would poison the side that was. Elsewhere a 0 is the work of arithmetic, as in 0 * log(0), and the NaN that
-    follows from it is the truth.
+    follows from it is the truth. Behind a selection the two look the same, and both are kept: there
+    the gradient of `sqrt(x)^2` at 0 is 0 and not NaN.
     """
     for x in op.inputs:
         if x.op is not None:

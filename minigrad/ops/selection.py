@@ -9,8 +9,8 @@ from minigrad.tensor import Tensor
 class Where(Op):
     """z = x where the condition holds, else y;   dL/dx = dL/dz there, else 0;   dL/dy the other way round.
 
-    The side that was not taken receives exactly 0, and so does what it was made from element by element, even where a
-    slope on the way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.   (How: see gradients.keep_zeros.)
+    The side that was not taken receives exactly 0, and so does what it was made from element by element or row by
+    row, even where a slope on the way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.   (How: see gradients.keep_zeros.)
     """
 
     behind_selection = True
@@ -76,6 +76,8 @@ def share(x, y, z):
 
 def where(condition, x, y):
     """x where the condition is True and y where it is False, with broadcasting; also ``x.where(condition, y)``.
+
+    The side that was not taken gets gradient 0, even where its slope is inf or NaN.
 
     Args:
         condition: booleans. It is no input of the graph: it has no gradient.
