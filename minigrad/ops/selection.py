@@ -10,7 +10,8 @@ class Where(Op):
     """z = x where the condition holds, else y;   dL/dx = dL/dz there, else 0;   dL/dy the other way round.
 
     The side that was not taken receives exactly 0, and so does what it was made from element by element or row by
-    row, even where a slope on the way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.   (How: see gradients.keep_zeros.)
+    row, even where a slope on the way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.
+    (How: see gradients.keep_zeros.)
     """
 
     behind_selection = True
