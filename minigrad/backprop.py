@@ -103,3 +103,4 @@ def backprop(output, grad_output, retain_grads=True):
         if WATCHERS:
             after_backward(step)
         yield step
+        del step, grad_inputs  # their arrays need not wait for the next rule to have run

@@ -3,7 +3,7 @@
 import numpy as np
 
 from minigrad.arrays import as_array
-from minigrad.recording import scope
+from minigrad.recording import SCOPE
 from minigrad.tensor import Tensor
 
 
@@ -45,8 +45,11 @@ class Module:
     def __call__(self, *inputs, **options):
         if self.name is None:
             return self.forward(*inputs, **options)
-        with scope(self.name):
+        token = SCOPE.set((*SCOPE.get(), self.name))
+        try:
             return self.forward(*inputs, **options)
+        finally:
+            SCOPE.reset(token)
 
     def __setattr__(self, attribute, value):
         object.__setattr__(self, attribute, value)

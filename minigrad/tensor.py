@@ -115,8 +115,8 @@ class Tensor(Operators):
             ValueError: no gradient given though this is not a single number; a gradient of another shape.
             RuntimeError: nothing was recorded that leads to this tensor.
         """
-        for _ in self.backprop(grad, retain_grads):
-            pass
+        for step in self.backprop(grad, retain_grads):
+            del step
 
     def backprop(self, grad=None, retain_grads=True):
         """The pass of `backward()`, one op at a time: an iterator of `Step`.

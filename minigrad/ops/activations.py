@@ -9,11 +9,11 @@ class Relu(Op):
     """y = max(x, 0);   dL/dx = dL/dy where x > 0, else 0 (so 0 at the kink)."""
 
     def forward(self, x):
-        self.active = x > 0
-        return np.maximum(x, 0)
+        self.y = np.maximum(x, 0)
+        return self.y
 
     def backward(self, grad_y):
-        grad_x = grad_y * self.active
+        grad_x = grad_y * (self.y > 0)
         return (grad_x,)
 
 

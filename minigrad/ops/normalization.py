@@ -18,16 +18,15 @@ class LayerNorm(Op):
         self.eps = eps
 
     def forward(self, x, gain, bias):
-        self.gain = gain
-        centered = x - x.mean(axis=-1, keepdims=True)
-        self.s = np.sqrt(np.square(centered).mean(axis=-1, keepdims=True) + self.eps)
-        self.n = centered / self.s
-        return self.n * gain + bias
+        n = x - x.mean(axis=-1, keepdims=True)
+        self.s = np.sqrt(mean_of_product(n, n) + self.eps)
+        n /= self.s
+        self.n, self.gain = n, gain
+        return n * gain + bias
 
     def backward(self, grad_y):
         g = grad_y * self.gain
-        g_along_n = (g * self.n).mean(axis=-1, keepdims=True)
-        grad_x = (g - g.mean(axis=-1, keepdims=True) - self.n * g_along_n) / self.s
+        grad_x = (g - g.mean(axis=-1, keepdims=True) - self.n * mean_of_product(g, self.n)) / self.s
         grad_gain, grad_bias = grad_y * self.n, grad_y
         return grad_x, grad_gain, grad_bias
 
@@ -49,18 +48,23 @@ class RmsNorm(Op):
 
     def forward(self, x, gain):
         self.gain = gain
-        self.s = np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + self.eps)
+        self.s = np.sqrt(mean_of_product(x, x) + self.eps)
         self.n = x / self.s
         return self.n * gain
 
     def backward(self, grad_y):
         g = grad_y * self.gain
-        grad_x = (g - self.n * (g * self.n).mean(axis=-1, keepdims=True)) / self.s
+        grad_x = (g - self.n * mean_of_product(g, self.n)) / self.s
         grad_gain = grad_y * self.n
         return grad_x, grad_gain
 
     def idle(self, zero):
         return zero.all(axis=-1, keepdims=True)
+
+
+def mean_of_product(a, b):
+    """mean(a b) over the last axis, which keeps length 1."""
+    return np.vecdot(a, b)[..., None] / a.shape[-1]
 
 
 def layer_norm(x, gain=1.0, bias=0.0, eps=1e-5):

@@ -106,7 +106,7 @@ def explicit(subscripts, xs):
         labels.append(term.replace("...", letters[len(letters) - own :]))
     if not arrow:
         once = sorted(label for label in set(inputs) - set(",.") if inputs.count(label) == 1)
-        out = "..." * ("..." in inputs) + "".join(once)
+        out = "..." + "".join(once)
     return labels, out.replace("...", letters)
 
 
