@@ -102,18 +102,20 @@ def unique_labels(graph):
 
 def edges_data(graph, walked):
     """The edges, with the size of what each delivered: 1 for the largest, None for nothing."""
-    sizes = {}
-    for step in walked:
-        for i, grad in enumerate(step.grad_inputs):
-            if grad is not None:
-                sizes[graph.node_of[step.tensor], i] = norm(grad)
+    sizes = {
+        (step.tensor.op, i): norm(grad)
+        for step in walked
+        for i, grad in enumerate(step.grad_inputs)
+        if grad is not None
+    }
     most = max((size for size in sizes.values() if math.isfinite(size)), default=0.0)
+    strengths = {arrow: strength(size, most) for arrow, size in sizes.items()}
     return {
         edge.id: {
             "source": edge.source.id,
             "target": edge.target.id,
             "way": WAYS[edge.index] if edge.target.is_residual else None,
-            "strength": strength(sizes[edge.target, edge.index], most) if (edge.target, edge.index) in sizes else None,
+            "strength": strengths.get((edge.target.op, edge.index)),
         }
         for edge in graph.edges
     }

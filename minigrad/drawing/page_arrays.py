@@ -1,6 +1,7 @@
 """Arrays for a page: each once, exact if it is small, else as a coarser grid."""
 
 import base64
+import hashlib
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class PageArrays:
 
     def add(self, array):
         """The place of an array among `entries`; an equal one that is there already is used again."""
-        key = (array.dtype.str, array.shape, array.tobytes())
+        key = (array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).digest())
         if key not in self.places:
             self.places[key] = len(self.entries)
             self.entries.append(self.entry(array))

@@ -69,9 +69,12 @@ function given(edge, place) {
   if (all.length > 1 && arrived === 1) caption.push(`, the first of ${all.length} arrows`);
   const delivered = arrayFigure(caption, DATA.arrays[own.gradient]);
   if (arrived === 1) return delivered;
-  const isWhole = arrived === all.length;
-  const sum = isWhole ? `its whole gradient: the sum of ${arrived} arrows` : `so far: the sum of ${arrived} of ${all.length} arrows`;
-  return element("div", { class: "pair" }, delivered, arrayFigure([sum], DATA.arrays[own.soFar]));
+  const sum = arrayFigure([sumText(arrived, all.length)], DATA.arrays[own.soFar]);
+  return element("div", { class: "pair" }, delivered, sum);
+}
+
+function sumText(arrived, of) {
+  return arrived === of ? `its whole gradient: the sum of ${of} arrows` : `so far: the sum of ${arrived} of ${of} arrows`;
 }
 
 function isBeforeOrAt(one, other) {

@@ -34,7 +34,7 @@ class Stepper {
     };
     for (const [id, act] of Object.entries(actions)) by(id).addEventListener("click", act);
     by("slider").addEventListener("input", () => this.go(by("slider").valueAsNumber - 1));
-    by("level").addEventListener("change", () => this.showPicture(by("level").value === "list" ? null : Number(by("level").value)));
+    by("level").addEventListener("change", () => this.showLevel(by("level").value));
     by("jump").addEventListener("change", () => this.jump(by("jump").value));
     addEventListener("hashchange", () => this.goToHash());
     addEventListener("keydown", (event) => this.onKey(event, actions));
@@ -42,7 +42,8 @@ class Stepper {
   }
 
   onKey(event, actions) {
-    const { key, target } = event;
+    const { target } = event;
+    const key = event.key === "T" ? "t" : event.key;
     const isTyping = target.closest("#jump") !== null;
     const isPressing = key === " " && target.closest("button, summary, a, select") !== null;
     const isChoosing = ["Home", "End", "t"].includes(key) && target.closest("select") !== null;
@@ -102,6 +103,7 @@ class Stepper {
       return;
     }
     by("jump").value = "";
+    by("jump").blur(); // from here on the arrow keys step again
     this.goToNode(found[0]);
   }
 
@@ -126,6 +128,10 @@ class Stepper {
   bestLevel() {
     const fits = ({ size }) => SMALLEST_SCALE * size[0] <= by("picture").clientWidth;
     return Math.max(0, DATA.pictures.slice(0, DATA.levels).findLastIndex(fits));
+  }
+
+  showLevel(value) {
+    this.showPicture(value === "list" ? null : Number(value));
   }
 
   openBox(box) {

@@ -261,7 +261,6 @@ def test_keyboard_alone(browser, lesson):
     page.press("block.attention.softmax", Keys.ENTER)
     assert page.title == "block.attention.softmax"
     in_forward = page.step
-    page.one("h1").click()
     page.press("t")
     assert in_forward < page.step < last
     assert page.title == "block.attention.softmax"
@@ -512,9 +511,7 @@ def test_where_a_gradient_ends_is_seen_and_said(browser, tmp_path):
     assert re.search(r"Cut off by detach\(\) of multiply, at .*test_stepper_in_browser.py:\d+", page.one("#panel").text)
     page.one(".item.unwanted").click()
     assert "requires_grad is False" in page.one("#panel").text
-    page.press("/", "multiply", Keys.ENTER)
-    page.one("h1").click()
-    page.press("t")
+    page.press("/", "multiply", Keys.ENTER, "t")
     assert "nothing: it wants no gradient" in page.one("#panel").text
     assert page.quiet()
 
