@@ -96,7 +96,7 @@ class Op:
         if wants_grad and recording.RECORDING.get():
             self.number = next(NUMBERS)
             frame = sys._getframe(1)  # as recording.user_frame finds it, without a frame more to step through
-            while frame.f_code.co_filename.startswith(recording.LIBRARY_FOLDERS) and frame.f_back is not None:
+            while frame.f_code.co_filename in recording.LIBRARY_FILES and frame.f_back is not None:
                 frame = frame.f_back
             self.filename, self.lineno = frame.f_code.co_filename, frame.f_lineno
             result = Tensor.from_op(data, self)

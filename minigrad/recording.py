@@ -8,24 +8,26 @@ import sys
 import weakref
 from contextlib import ContextDecorator
 from contextvars import ContextVar
+from glob import glob
 
 RECORDING = ContextVar("recording", default=True)
 SCOPE: ContextVar[tuple[str, ...]] = ContextVar("scope", default=())
 
-# Files under these folders are never "the user's line".
-LIBRARY_FOLDERS: tuple[str, ...] = (os.path.dirname(__file__) + os.sep,)
+LIBRARY_FILES: set[str] = set()  # no line of these is "the user's line"
 
 
 def add_library_folder(file):
-    """Count the folder of `file` as library code, so that an op is placed at the line that called it."""
-    global LIBRARY_FOLDERS
-    LIBRARY_FOLDERS += (os.path.dirname(file) + os.sep,)
+    """Count all Python files beside `file` and below as library code: an op is placed at the line that called it."""
+    LIBRARY_FILES.update(glob(os.path.join(os.path.dirname(file), "**", "*.py"), recursive=True))
+
+
+add_library_folder(__file__)
 
 
 def user_frame():
     """The frame of the user's own line: the innermost one that is not in a library folder."""
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(LIBRARY_FOLDERS) and frame.f_back is not None:
+    while frame.f_code.co_filename in LIBRARY_FILES and frame.f_back is not None:
         frame = frame.f_back
     return frame
 
