@@ -42,10 +42,11 @@ def problem(size):
 def minigrad(block, x, weights, n_heads):
     x = Tensor(x, requires_grad=True)
     weights = Tensor(weights)
+    leaves = [x, *block.parameters()]
 
     def run():
-        x.zero_grad()
-        block.zero_grad()
+        for leaf in leaves:
+            leaf.grad = None
         (block(x) * weights).sum().backward(retain_grads=False)
 
     return run
