@@ -12,7 +12,7 @@ import numpy as np
 
 from blocks.gradient_tables import GradientPaths, ResidualGradient, ResidualGradients
 from minigrad.backprop import topological_order
-from minigrad.gradients import delivered, first_gradient, total
+from minigrad.gradients import delivered, first_gradient, forget_what_was_taken, total
 from minigrad.ops.residual import ResidualAdd
 from minigrad.tensor import Tensor
 
@@ -142,6 +142,7 @@ def carry(path, grad, split):
     This is the loop of `minigrad.backprop`, except that a tensor has a gradient for each label, a residual addition
     gives new labels to what it delivers, and no gradient is stored.
     """
+    forget_what_was_taken(path.order)
     waiting = {path.order[0]: {split.start: grad}}
     for tensor in path.order:
         parts = split.arrived(tensor, waiting.pop(tensor, {}))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from minigrad.arrays import few, norm
-from minigrad.gradients import delivered, total
+from minigrad.gradients import delivered, forget_what_was_taken, total
 from minigrad.hooks import hooked
 from minigrad.watching import WATCHERS, after_backward, before_backward, before_pass
 
@@ -75,7 +75,7 @@ def backprop(output, grad_output, retain_grads=True):
     for tensor in order:
         if tensor.op is not None:
             tensor.grad = tensor.op.grad_inputs = None
-            tensor.op.behind_selection = type(tensor.op).behind_selection
+    forget_what_was_taken(order)
 
     grads = {output: grad_output}
     for tensor in order:

@@ -8,6 +8,7 @@ import numpy as np
 
 from minigrad import recording
 from minigrad.arrays import as_array, few
+from minigrad.errors import placed
 from minigrad.tensor import Tensor
 from minigrad.watching import WATCHERS, after_forward, before_forward
 
@@ -44,8 +45,10 @@ class Op:
     array([2., 4., 6.])
     """
 
-    can_poison = False  # True if a slope can be inf or NaN; `idle` then says where it does not count
-    behind_selection = False  # True once a pass came here from an op that selects, see gradients.keep_zeros
+    elementwise = False  # True if y[i] depends on x[i] alone, and backward returns gradients in y's shape
+    moves = False  # True if y holds elements of x, or sums of them, so that backward only moves and adds
+    selects = False  # True if it can leave elements of its inputs out, as where and indexing do
+    taken: "bool | np.ndarray" = True  # which elements of y some reader took, in this pass; see gradients.py
 
     inputs: tuple[Tensor, ...] = ()
     grad_inputs: tuple[np.ndarray | None, ...] | None = None
@@ -88,7 +91,7 @@ class Op:
                 breakpoint()  # break_at was waiting for this op: one step enters forward
             data = self.forward(*arrays)
         except (IndexError, TypeError, ValueError) as error:
-            raise self.placed(error, inputs) from error
+            raise placed(error, self) from error
         if type(data) is not np.ndarray:
             data = np.asarray(data)
         data.setflags(write=False)
@@ -106,9 +109,11 @@ class Op:
             after_forward(self, result)
         return result
 
-    def idle(self, zero):
-        """Where the inputs have no say, from where dL/dy is exactly 0. Here: y[i] depends on x[i] alone."""
-        return zero
+    def taken_inputs(self, taken):
+        """For each input, which of its elements count for the elements of y that were taken; booleans."""
+        if self.moves:
+            return tuple(grad != 0 for grad in self.backward(taken.astype(float)))
+        return (taken if self.elementwise else np.any(taken),) * len(self.inputs)
 
     @property
     def name(self):
@@ -127,14 +132,6 @@ class Op:
 
     def __repr__(self):
         return f"<op {self.path}({few(str(x.shape) for x in self.inputs)})>"
-
-    def placed(self, error, inputs):
-        """`error` again, with the op and what it was given in front of the message."""
-        given = ", ".join(f"{x.dtype}{list(x.shape)}" for x in inputs)
-        kind = next(
-            kind for kind in (np.exceptions.AxisError, IndexError, TypeError, ValueError) if isinstance(error, kind)
-        )
-        return kind(f"{self.name}({given}): {error}")
 
 
 def as_tensors(values):

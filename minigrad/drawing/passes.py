@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minigrad.backprop import topological_order
-from minigrad.gradients import delivered, first_gradient, total
+from minigrad.gradients import delivered, first_gradient, forget_what_was_taken, total
 from minigrad.tensor import Tensor
 
 
@@ -32,8 +32,10 @@ def gradient_steps(output):
     gradient of the last pass if that was kept, else with 1. Where a hook made something else of a gradient, that is
     taken from the last pass.
     """
+    order = topological_order(output)
+    forget_what_was_taken(order)
     grads = {output: first_gradient(output, None if output.op is None else output.grad)}
-    for tensor in topological_order(output):
+    for tensor in order:
         grad_output = grads.pop(tensor, None)
         if grad_output is None:
             continue

@@ -8,6 +8,8 @@ from minigrad.op import Op
 class Relu(Op):
     """y = max(x, 0);   dL/dx = dL/dy where x > 0, else 0 (so 0 at the kink)."""
 
+    elementwise = True
+
     def forward(self, x):
         self.y = np.maximum(x, 0)
         return self.y
@@ -20,7 +22,7 @@ class Relu(Op):
 class Sigmoid(Op):
     """y = 1 / (1 + e^-x);   dL/dx = dL/dy * y (1 - y)."""
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x):
         self.y = logistic(x)
@@ -34,7 +36,7 @@ class Sigmoid(Op):
 class Tanh(Op):
     """y = tanh x;   dL/dx = dL/dy * (1 - y^2)."""
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x):
         self.y = np.tanh(x)
@@ -52,7 +54,7 @@ class Gelu(Op):
     Beyond |x| = 10 tanh u is -1 or 1 to the last digit; u is computed from x held to that, so that x^3 cannot overflow.
     """
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x):
         self.held_x = np.clip(x, -10, 10)
@@ -69,7 +71,7 @@ class Gelu(Op):
 class Silu(Op):
     """y = x s  with  s = 1 / (1 + e^-x);   dL/dx = dL/dy * s (1 + x (1 - s))."""
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x):
         self.x = x

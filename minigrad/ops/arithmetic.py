@@ -8,6 +8,8 @@ from minigrad.op import Op
 class Add(Op):
     """z = x + y;   dL/dx = dL/dz,   dL/dy = dL/dz."""
 
+    elementwise = True
+
     def forward(self, x, y):
         return x + y
 
@@ -18,6 +20,8 @@ class Add(Op):
 
 class Subtract(Op):
     """z = x - y;   dL/dx = dL/dz,   dL/dy = -dL/dz."""
+
+    elementwise = True
 
     def forward(self, x, y):
         return x - y
@@ -30,7 +34,7 @@ class Subtract(Op):
 class Multiply(Op):
     """z = x y;   dL/dx = dL/dz * y,   dL/dy = dL/dz * x."""
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x, y):
         self.x, self.y = x, y
@@ -45,7 +49,7 @@ class Multiply(Op):
 class Divide(Op):
     """z = x / y;   dL/dx = dL/dz / y,   dL/dy = -dL/dz * z / y."""
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x, y):
         self.y = y
@@ -61,6 +65,8 @@ class Divide(Op):
 class Negative(Op):
     """y = -x;   dL/dx = -dL/dy."""
 
+    elementwise = True
+
     def forward(self, x):
         return -x
 
@@ -75,7 +81,7 @@ class Power(Op):
     Constants have slope 0, so dL/dx = 0 where p = 0 (at x = 0 too), and dL/dp = 0 where z = 0 (as 0^p is for p > 0).
     """
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x, p):
         self.x, self.p = x, p

@@ -8,7 +8,7 @@ from minigrad.op import Op
 class Exp(Op):
     """y = e^x;   dL/dx = dL/dy * y."""
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x):
         self.y = np.exp(x)
@@ -22,7 +22,7 @@ class Exp(Op):
 class Log(Op):
     """y = ln x;   dL/dx = dL/dy / x."""
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x):
         self.x = x
@@ -36,7 +36,7 @@ class Log(Op):
 class Sqrt(Op):
     """y = x^(1/2);   dL/dx = dL/dy / (2 y), which is inf at x = 0."""
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x):
         self.y = np.sqrt(x)
@@ -50,7 +50,7 @@ class Sqrt(Op):
 class Abs(Op):
     """y = |x|;   dL/dx = dL/dy * sign(x), with slope 0 at x = 0."""
 
-    can_poison = True
+    elementwise = True
 
     def forward(self, x):
         self.x = x

@@ -2,8 +2,9 @@
 
 import math
 
+import numpy as np
+
 from minigrad.op import Op
-from minigrad.ops.products import live_rows
 
 
 class Linear(Op):
@@ -21,10 +22,15 @@ class Linear(Op):
     def backward(self, grad_y):
         rows = as_rows(grad_y)
         grad_x = (rows @ self.weight.T).reshape(self.x.shape)
-        tokens = live_rows(as_rows(self.x), rows) if self.behind_selection else as_rows(self.x)
-        grad_weight = tokens.T @ rows
+        x = as_rows(self.x)
+        if self.taken is not True:
+            x = np.where(as_rows(self.taken).any(axis=-1, keepdims=True), x, 0)  # what nobody took may hold NaN
+        grad_weight = x.T @ rows
         grad_bias = rows.sum(axis=0)
         return grad_x, grad_weight, grad_bias
+
+    def taken_inputs(self, taken):
+        return taken.any(axis=-1, keepdims=True), np.any(taken), taken
 
 
 def as_rows(x):

@@ -12,8 +12,6 @@ class LayerNorm(Op):
     dL/dgain = dL/dy * n  and  dL/dbias = dL/dy,  both summed over all tokens.   (Ba, Kiros, Hinton 2016, eq. 3)
     """
 
-    can_poison = True
-
     def __init__(self, eps=1e-5):
         self.eps = eps
 
@@ -30,8 +28,8 @@ class LayerNorm(Op):
         grad_gain, grad_bias = grad_y * self.n, grad_y
         return grad_x, grad_gain, grad_bias
 
-    def idle(self, zero):
-        return zero.all(axis=-1, keepdims=True)
+    def taken_inputs(self, taken):
+        return taken.any(axis=-1, keepdims=True), taken, taken
 
 
 class RmsNorm(Op):
@@ -40,8 +38,6 @@ class RmsNorm(Op):
     With g = dL/dy * gain:   dL/dx = (g - n * mean(g * n)) / s,
     dL/dgain = dL/dy * n, summed over all tokens.   (Zhang and Sennrich 2019, eq. 4)
     """
-
-    can_poison = True
 
     def __init__(self, eps=1e-5):
         self.eps = eps
@@ -58,8 +54,8 @@ class RmsNorm(Op):
         grad_gain = grad_y * self.n
         return grad_x, grad_gain
 
-    def idle(self, zero):
-        return zero.all(axis=-1, keepdims=True)
+    def taken_inputs(self, taken):
+        return taken.any(axis=-1, keepdims=True), taken
 
 
 def mean_of_product(a, b):

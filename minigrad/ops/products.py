@@ -20,9 +20,8 @@ class Matmul(Op):
 
     def backward(self, grad_z):
         x, y, grad_z = self.as_matrices(grad_z)
-        if self.behind_selection:
-            x = live_rows(x, grad_z)
-            y = live_rows(y.swapaxes(-1, -2), grad_z.swapaxes(-1, -2)).swapaxes(-1, -2)
+        if self.taken is not True:
+            x = np.where(self.taken_rows(self.taken), x, 0)  # a row that nobody took may hold NaN
 
         grad_x = grad_y = None
         if self.inputs[0].requires_grad:
@@ -44,6 +43,15 @@ class Matmul(Op):
         if x.ndim == 1:
             x, z = x[None, :], z[..., None, :]
         return x, y, z
+
+    def taken_rows(self, taken):
+        """Which rows of X count for what was taken of Z: (..., n, 1)."""
+        _, _, taken = self.as_matrices(taken)
+        return taken.any(axis=-1, keepdims=True)
+
+    def taken_inputs(self, taken):
+        rows = self.taken_rows(taken)
+        return rows[..., 0, :] if self.x.ndim == 1 else rows, np.any(taken)
 
 
 class Einsum(Op):
@@ -80,11 +88,6 @@ class Einsum(Op):
         grad_x = np.zeros(x.shape, repeated.dtype)
         np.einsum(f"{labels}->{own}", grad_x)[...] = repeated  # a view of the diagonal
         return grad_x
-
-
-def live_rows(x, grad):
-    """x, with 0 in the rows that nothing took: they may hold NaN, which must stay out of the sums."""
-    return x if np.isfinite(x).all() else np.where(grad.any(axis=-1, keepdims=True), x, 0)
 
 
 def explicit(subscripts, xs):

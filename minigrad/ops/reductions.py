@@ -14,8 +14,6 @@ from minigrad.op import Op
 class Reduction(Op):
     """What all reductions share: `axis`, `keepdims`, and the way back to x's shape."""
 
-    can_poison = True
-
     def __init__(self, axis=None, keepdims=False):
         self.axis, self.keepdims = axis, keepdims
 
@@ -27,8 +25,8 @@ class Reduction(Op):
             return np.reshape(grad_y, (1,) * self.inputs[0].ndim)
         return np.expand_dims(grad_y, self.axis)
 
-    def idle(self, zero):
-        return self.unreduced(zero)
+    def taken_inputs(self, taken):
+        return (self.unreduced(taken),)
 
     def count(self, x):
         """How many elements of x went into one element of the result."""
@@ -150,6 +148,8 @@ class Prod(Reduction):
 
 class Cumsum(Op):
     """y_i = x_1 + ... + x_i;   dL/dx_i = dL/dy_i + ... + dL/dy_n, the running sum from the other end."""
+
+    moves = True
 
     def __init__(self, axis=None):
         self.axis = axis

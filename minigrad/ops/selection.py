@@ -11,10 +11,10 @@ class Where(Op):
 
     The side that was not taken receives exactly 0, and so does what it was made from element by element or row by
     row, even where a slope on the way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.
-    (How: see gradients.keep_zeros.)
+    (How: see minigrad/gradients.py.)
     """
 
-    behind_selection = True
+    elementwise = selects = True
 
     def __init__(self, condition):
         self.condition = condition
@@ -27,9 +27,14 @@ class Where(Op):
         grad_y = np.where(self.condition, 0, grad_z)
         return grad_x, grad_y
 
+    def taken_inputs(self, taken):
+        return taken & self.condition, taken & ~self.condition
+
 
 class Maximum(Op):
     """z = max(x, y);   dL/dx = dL/dz where x > y, half of it where x = y, else 0;   dL/dy likewise."""
+
+    elementwise = True
 
     def forward(self, x, y):
         z = np.maximum(x, y)
@@ -44,6 +49,8 @@ class Maximum(Op):
 class Minimum(Op):
     """z = min(x, y);   dL/dx = dL/dz where x < y, half of it where x = y, else 0;   dL/dy likewise."""
 
+    elementwise = True
+
     def forward(self, x, y):
         z = np.minimum(x, y)
         self.share_x = share(x, y, z)
@@ -56,6 +63,8 @@ class Minimum(Op):
 
 class Clip(Op):
     """y = x held between low and high;   dL/dx = dL/dy where low <= x <= high (the bounds included), else 0."""
+
+    elementwise = True
 
     def __init__(self, low=None, high=None):
         self.low, self.high = low, high

@@ -9,6 +9,8 @@ from minigrad.tensor import Tensor
 class Reshape(Op):
     """y = x in another shape;   dL/dx = dL/dy in x's shape."""
 
+    moves = True
+
     def __init__(self, shape):
         self.shape = shape
 
@@ -23,6 +25,8 @@ class Reshape(Op):
 
 class Transpose(Op):
     """y = x with its axes in the order `axes`;   dL/dx = dL/dy with its axes in the inverse order."""
+
+    moves = True
 
     def __init__(self, axes=None):
         self.axes = axes
@@ -40,6 +44,8 @@ class Transpose(Op):
 class Swapaxes(Op):
     """y = x with two axes exchanged;   dL/dx = dL/dy with the same two exchanged."""
 
+    moves = True
+
     def __init__(self, axis1, axis2):
         self.axis1, self.axis2 = axis1, axis2
 
@@ -53,6 +59,8 @@ class Swapaxes(Op):
 
 class BroadcastTo(Op):
     """y = x repeated into a larger shape;   dL/dx = dL/dy summed over the repetitions (by the engine)."""
+
+    moves = True
 
     def __init__(self, shape):
         self.shape = shape
@@ -68,7 +76,7 @@ class BroadcastTo(Op):
 class Getitem(Op):
     """y = x[index];   dL/dx = dL/dy added up at the places it was read from, 0 elsewhere."""
 
-    behind_selection = True
+    moves = selects = True
 
     def __init__(self, index):
         self.index = index
@@ -89,6 +97,8 @@ class Getitem(Op):
 class Concatenate(Op):
     """y = the inputs one after the other along `axis`;   dL/dx = each input's own stretch of dL/dy."""
 
+    moves = True
+
     def __init__(self, axis=0):
         self.axis = axis
 
@@ -108,6 +118,8 @@ class Concatenate(Op):
 
 class Stack(Op):
     """y = the inputs side by side along a new `axis`;   dL/dx = each input's own slice of dL/dy."""
+
+    moves = True
 
     def __init__(self, axis=0):
         self.axis = axis

@@ -13,8 +13,6 @@ from minigrad.ops.reductions import Reduction
 class Softmax(Op):
     """y = e^x / sum e^x along `axis`;   dL/dx = y * (dL/dy - sum(dL/dy * y))."""
 
-    can_poison = True
-
     def __init__(self, axis=-1):
         self.axis = axis
 
@@ -26,14 +24,12 @@ class Softmax(Op):
         grad_x = self.y * (grad_y - (grad_y * self.y).sum(axis=self.axis, keepdims=True))
         return (grad_x,)
 
-    def idle(self, zero):
-        return zero.all(axis=self.axis, keepdims=True)
+    def taken_inputs(self, taken):
+        return (taken.any(axis=self.axis, keepdims=True),)
 
 
 class LogSoftmax(Op):
     """y = x - ln sum e^x along `axis`;   dL/dx = dL/dy - softmax(x) * sum(dL/dy)."""
-
-    can_poison = True
 
     def __init__(self, axis=-1):
         self.axis = axis
@@ -48,8 +44,8 @@ class LogSoftmax(Op):
         grad_x = np.where(self.is_empty, 0, grad_x)
         return (grad_x,)
 
-    def idle(self, zero):
-        return zero.all(axis=self.axis, keepdims=True)
+    def taken_inputs(self, taken):
+        return (taken.any(axis=self.axis, keepdims=True),)
 
 
 class Logsumexp(Reduction):
