@@ -468,6 +468,7 @@ ROW_SLOPES = {
     "layer_norm": lambda x: x.log().layer_norm(),
     "rms_norm": lambda x: x.log().rms_norm(),
     "matmul": lambda x: x.log() @ [[1.0, 2.0], [3.0, 4.0]],
+    "linear": lambda x: mg.linear(x.log(), [[1.0, 2.0], [3.0, 4.0]], [0.0, 0.0]),
     "matmul with a vector": lambda x: (x.log() @ [1.0, 2.0]).reshape(2, 1),
     "divided by its sum": lambda x: x / x.sqrt().sum(axis=-1, keepdims=True),
     "concatenate": lambda x: mg.concatenate([x.log(), x.sqrt()], axis=-1),
