@@ -78,16 +78,22 @@ class TransformerBlock(Module):
         return FORWARDS[self.norm](self, x, mask)
 
     def post_norm(self, x, mask):
-        h = self.attention_norm(self.add(x, self.dropout(self.attention(x, mask)), "attention_residual"))
-        return self.feed_forward_norm(self.add(h, self.dropout(self.feed_forward(h)), "feed_forward_residual"))
+        branch = self.dropout(self.attention(x, mask))  # (..., T, d_model), as everything here
+        h = self.attention_norm(self.add(x, branch, "attention_residual"))
+        branch = self.dropout(self.feed_forward(h))
+        return self.feed_forward_norm(self.add(h, branch, "feed_forward_residual"))
 
     def pre_norm(self, x, mask):
-        h = self.add(x, self.dropout(self.attention(self.attention_norm(x), mask)), "attention_residual")
-        return self.add(h, self.dropout(self.feed_forward(self.feed_forward_norm(h))), "feed_forward_residual")
+        branch = self.dropout(self.attention(self.attention_norm(x), mask))
+        h = self.add(x, branch, "attention_residual")
+        branch = self.dropout(self.feed_forward(self.feed_forward_norm(h)))
+        return self.add(h, branch, "feed_forward_residual")
 
     def no_norm(self, x, mask):
-        h = self.add(x, self.dropout(self.attention(x, mask)), "attention_residual")
-        return self.add(h, self.dropout(self.feed_forward(h)), "feed_forward_residual")
+        branch = self.dropout(self.attention(x, mask))
+        h = self.add(x, branch, "attention_residual")
+        branch = self.dropout(self.feed_forward(h))
+        return self.add(h, branch, "feed_forward_residual")
 
 
 FORWARDS = {"post": TransformerBlock.post_norm, "pre": TransformerBlock.pre_norm, None: TransformerBlock.no_norm}
