@@ -13,7 +13,7 @@ import platform
 
 import numpy as np
 
-from tests.benchmarks import block_speed, growth, path_tools, processes, unused_debugging
+from tests.benchmarks import block_speed, growth, path_tools, processes, unused_debugging, where_time_goes
 
 
 def say_what_runs():
@@ -32,6 +32,7 @@ def say_what_runs():
 if __name__ == "__main__":
     say_what_runs()
     block_speed.main()
+    where_time_goes.main()
     growth.main()
     path_tools.main()
     processes.main()
