@@ -1,11 +1,16 @@
 """Plain arrays: what counts as data, how it is protected, and how broadcasting is undone."""
 
 import itertools
+from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+Rng: TypeAlias = "np.random.Generator | int | None"  # a generator of random numbers, or a seed; None: never the same
 
 
-def as_array(data, dtype=None):
+def as_array(data: ArrayLike, dtype: DTypeLike | None = None) -> np.ndarray:
     """`data` as a read-only array of its own; Python numbers and lists as float64 unless `dtype` says otherwise."""
     array = np.array(data)
     if array.dtype.kind not in "biuf":
@@ -17,7 +22,7 @@ def as_array(data, dtype=None):
     return array
 
 
-def sum_to_shape(grad, shape):
+def sum_to_shape(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Undo broadcasting: an element that was read many times gets the sum of all its gradients.
 
     For y = x + b with x of shape (B, T, d) and b of shape (d,):  dL/db = sum over B and T of dL/dy.
@@ -33,7 +38,7 @@ def sum_to_shape(grad, shape):
     return grad.sum(axis=tuple(range(added)) + stretched, keepdims=True).reshape(shape)
 
 
-def summary(array):
+def summary(array: np.ndarray) -> str:
     """The numbers of an array in a few characters: the value itself, or mean and norm."""
     if array.size == 1:
         return f"value={array.item():.6g}"
@@ -43,7 +48,7 @@ def summary(array):
         return f"mean={array.mean(dtype=np.float64):.4g}, norm={norm(array):.4g}"
 
 
-def few(words):
+def few(words: Iterable[str]) -> str:
     """At most four of the words, with commas between them.
 
     >>> few("abcdef")
@@ -53,7 +58,7 @@ def few(words):
     return ", ".join(first[:4] + ["..."] * (len(first) > 4))
 
 
-def norm(array):
+def norm(array: np.ndarray) -> float:
     """The Euclidean norm of all elements, as a Python number in double precision."""
     with np.errstate(all="ignore"):
         return float(np.sqrt(np.square(array, dtype=np.float64).sum()))

@@ -1,11 +1,17 @@
 """Hooks: functions of the user that a backward pass calls with a tensor's gradient."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from minigrad.arrays import as_array
 
+if TYPE_CHECKING:
+    from minigrad.tensor import Tensor
 
-def on_gradient(tensor, fn):
+
+def on_gradient(tensor: "Tensor", fn: Callable[[np.ndarray], np.ndarray | None]) -> None:
     """Call `fn(grad)` in every backward pass that reaches this tensor: once, with dL/d(tensor) in its shape.
 
     The gradient is the total of this pass: every reader has contributed. What `fn` returns decides how it goes on:

@@ -1,5 +1,7 @@
 """The table of what can be written on a Tensor: each operator and method, and the function that it calls."""
 
+from typing import TYPE_CHECKING
+
 from minigrad import hooks, protocols
 from minigrad.ops import (
     activations,
@@ -26,10 +28,12 @@ class Operators:
     __pow__, __rpow__ = arithmetic.power, arithmetic.reflected_power
     __matmul__, __rmatmul__ = products.matmul, products.reflected_matmul
     __neg__, __abs__ = arithmetic.negative, elementary.abs
-    __getitem__, __setitem__ = shapes.getitem, protocols.refuse_writing
+    __getitem__ = shapes.getitem
     __len__, __iter__, __bool__ = protocols.length, protocols.iterate, protocols.truth
     __float__, __int__, __index__ = protocols.as_float, protocols.as_int, protocols.as_index
-    __array__, __array_function__ = protocols.as_numpy, protocols.numpy_function
+    if not TYPE_CHECKING:  # refused, mostly: a checker that does not see them says so before the program runs
+        __setitem__ = protocols.refuse_writing
+        __array__, __array_function__ = protocols.as_numpy, protocols.numpy_function
 
     __lt__, __le__, __gt__, __ge__ = (
         comparisons.less,
@@ -37,7 +41,7 @@ class Operators:
         comparisons.greater,
         comparisons.greater_equal,
     )
-    __eq__, __ne__ = comparisons.equal, comparisons.not_equal
+    __eq__, __ne__ = comparisons.equal, comparisons.not_equal  # type: ignore[assignment]  # an array
 
     exp, log, sqrt, abs = elementary.exp, elementary.log, elementary.sqrt, elementary.abs
     relu, sigmoid, tanh = activations.relu, activations.sigmoid, activations.tanh
@@ -55,9 +59,9 @@ class Operators:
     matmul = products.matmul
     reshape, swapaxes, broadcast_to = shapes.reshape, shapes.swapaxes, shapes.broadcast_to
     on_gradient = hooks.on_gradient
-    transpose, T = shapes.transpose, property(shapes.transpose)
+    transpose = shapes.transpose
 
 
 for name, function in vars(Operators).items():
-    if callable(function) or isinstance(function, property):
+    if callable(function):
         setattr(Tensor, name, function)

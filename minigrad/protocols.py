@@ -1,22 +1,27 @@
 """What Python and NumPy ask of a tensor besides arithmetic: its length, its truth, its number, its array."""
 
 import operator
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from minigrad.tensor import Tensor
 
-def length(tensor):
+
+def length(tensor: "Tensor") -> int:
     if tensor.ndim == 0:
         raise TypeError("a 0-d tensor has no length")
     return tensor.shape[0]
 
 
-def iterate(tensor):
+def iterate(tensor: "Tensor") -> "Iterator[Tensor]":
     for i in range(length(tensor)):
         yield tensor[i]
 
 
-def truth(tensor):
+def truth(tensor: "Tensor") -> bool:
     if tensor.size != 1:
         raise ValueError(
             f"the truth of a tensor of shape {tensor.shape} is not one answer: say (t.data > 0).all() or .any()"
@@ -24,16 +29,16 @@ def truth(tensor):
     return bool(tensor.data)
 
 
-def as_float(tensor):
+def as_float(tensor: "Tensor") -> float:
     return float(tensor.item())
 
 
-def as_int(tensor):
+def as_int(tensor: "Tensor") -> int:
     return int(tensor.item())
 
 
-def as_index(tensor):
-    return operator.index(tensor.item())
+def as_index(tensor: "Tensor") -> int:
+    return operator.index(tensor.item())  # type: ignore[arg-type]  # a fraction is refused here
 
 
 def refuse_writing(tensor, index, value):

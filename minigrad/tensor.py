@@ -1,7 +1,8 @@
 """Tensor: an array, its gradient, and the op that made it."""
 
 import copy
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -11,10 +12,15 @@ from minigrad.gradients import first_gradient
 from minigrad.recording import Cut
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from minigrad.backprop import Step
     from minigrad.op import Op
     from minigrad.operators import Operators
 else:
     Operators = object  # operators.py binds its table to Tensor once the ops exist
+
+TensorLike: TypeAlias = "Tensor | ArrayLike"  # what an op takes: a tensor, or numbers that count as a constant
 
 
 class Tensor(Operators):
@@ -51,10 +57,10 @@ class Tensor(Operators):
     op: "Op | None"
     requires_grad: bool
     name: str | None
-    hooks: tuple  # see hooks.on_gradient
+    hooks: tuple[Callable, ...]  # see hooks.on_gradient
     cut: Cut | None  # set where detach() or no_grad() made a constant of a result
 
-    def __init__(self, data, requires_grad=False, name=None):
+    def __init__(self, data: "ArrayLike", requires_grad: bool = False, name: str | None = None):
         self.data = as_array(data)
         self.grad = None
         self.op = None
@@ -68,7 +74,7 @@ class Tensor(Operators):
             )
 
     @classmethod
-    def from_op(cls, data, op, cut=None):
+    def from_op(cls, data: np.ndarray, op: "Op | None", cut: Cut | None = None) -> "Tensor":
         """The result of an op; `op` is None if it was not recorded. `data` is taken as it is, without a copy."""
         tensor = cls.__new__(cls)
         tensor.data = data
@@ -80,27 +86,31 @@ class Tensor(Operators):
         return tensor
 
     @property
-    def is_leaf(self):
+    def is_leaf(self) -> bool:
         """True if no recorded op made it: an input, a parameter or a constant."""
         return self.op is None
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         return self.data.shape
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         return self.data.ndim
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
         return self.data.dtype
 
     @property
-    def size(self):
+    def size(self) -> int:
         return self.data.size
 
-    def backward(self, grad=None, retain_grads=True):
+    @property
+    def T(self) -> "Tensor":  # noqa: N802  (NumPy's name)
+        return self.transpose()
+
+    def backward(self, grad: "TensorLike | None" = None, retain_grads: bool = True) -> None:
         """Run backpropagation from here; leaves add what they get to their `grad`.
 
         Args:
@@ -118,7 +128,7 @@ class Tensor(Operators):
         for step in self.backprop(grad, retain_grads):
             del step
 
-    def backprop(self, grad=None, retain_grads=True):
+    def backprop(self, grad: "TensorLike | None" = None, retain_grads: bool = True) -> "Iterator[Step]":
         """The pass of `backward()`, one op at a time: an iterator of `Step`.
 
         >>> x = Tensor(3.0, requires_grad=True)
@@ -131,23 +141,23 @@ class Tensor(Operators):
         """
         return backprop(self, first_gradient(self, grad), retain_grads)
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         """Forget the gradient: the next backward pass starts from nothing."""
         self.grad = None
 
-    def detach(self):
+    def detach(self) -> "Tensor":
         """The same numbers as a constant: no gradient flows back through it."""
         tensor = Tensor.from_op(self.data, None, Cut.by_detach(self) if self.requires_grad else self.cut)
         tensor.name = self.name
         return tensor
 
-    def item(self):
+    def item(self) -> float:
         """The value as a Python number; ValueError unless there is exactly one."""
         if self.size != 1:
             raise ValueError(f"item() needs a tensor with one element; this one has shape {self.shape}")
         return self.data.item()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         parts = [str(self.shape), str(self.dtype)]
         if self.name:
             parts.insert(0, repr(self.name))
@@ -157,7 +167,7 @@ class Tensor(Operators):
             parts.append("requires_grad")
         return f"<{type(self).__name__} {', '.join(parts)}, {summary(self.data)}>"
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, "Tensor"]) -> "Tensor":
         # Oldest first, so that an op's inputs are there before it: a recursion would fail on a long chain.
         for tensor in reversed(topological_order(self)):
             if id(tensor) in memo:

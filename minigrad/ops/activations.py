@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.op import Op
+from minigrad.tensor import Tensor, TensorLike
 
 
 class Relu(Op):
@@ -93,7 +94,7 @@ def logistic(x):
         return np.where(x >= 0, 1, e) / (1 + e)
 
 
-def relu(x):
+def relu(x: TensorLike) -> Tensor:
     """max(x, 0), the rectifier. Its slope at 0 is 0.
 
     >>> relu(Tensor([-1.0, 2.0])).data
@@ -102,7 +103,7 @@ def relu(x):
     return Relu()(x)
 
 
-def sigmoid(x):
+def sigmoid(x: TensorLike) -> Tensor:
     """The logistic function 1 / (1 + e^-x).
 
     >>> sigmoid(Tensor([-1000.0, 0.0, 1000.0])).data
@@ -111,7 +112,7 @@ def sigmoid(x):
     return Sigmoid()(x)
 
 
-def tanh(x):
+def tanh(x: TensorLike) -> Tensor:
     """Hyperbolic tangent.
 
     >>> tanh(Tensor([-1000.0, 0.0, 1000.0])).data
@@ -120,7 +121,7 @@ def tanh(x):
     return Tanh()(x)
 
 
-def gelu(x):
+def gelu(x: TensorLike) -> Tensor:
     """Gaussian error linear unit in its tanh form, as GPT-2 uses it (Hendrycks and Gimpel 2016, section 2).
 
     >>> gelu(Tensor([-1.0, 0.0, 1.0])).data.round(4)
@@ -129,7 +130,7 @@ def gelu(x):
     return Gelu()(x)
 
 
-def silu(x):
+def silu(x: TensorLike) -> Tensor:
     """x times the logistic function of x, also called swish (Hendrycks and Gimpel 2016).
 
     >>> silu(Tensor([-1.0, 0.0, 1.0])).data.round(4)

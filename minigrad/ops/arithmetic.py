@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.op import Op
+from minigrad.tensor import Tensor, TensorLike
 
 
 class Add(Op):
@@ -99,7 +100,7 @@ class Power(Op):
         return grad_x, grad_p
 
 
-def add(x, y):
+def add(x: TensorLike, y: TensorLike) -> Tensor:
     """x + y, with broadcasting; also ``x + y``.
 
     >>> add(Tensor([1.0, 2.0]), 10).data
@@ -108,7 +109,7 @@ def add(x, y):
     return Add()(x, y)
 
 
-def subtract(x, y):
+def subtract(x: TensorLike, y: TensorLike) -> Tensor:
     """x - y, with broadcasting; also ``x - y``.
 
     >>> subtract(Tensor([1.0, 2.0]), 10).data
@@ -117,7 +118,7 @@ def subtract(x, y):
     return Subtract()(x, y)
 
 
-def multiply(x, y):
+def multiply(x: TensorLike, y: TensorLike) -> Tensor:
     """x y element by element, with broadcasting; also ``x * y``.
 
     >>> multiply(Tensor([1.0, 2.0]), [3.0, 4.0]).data
@@ -126,7 +127,7 @@ def multiply(x, y):
     return Multiply()(x, y)
 
 
-def divide(x, y):
+def divide(x: TensorLike, y: TensorLike) -> Tensor:
     """x / y, with broadcasting; also ``x / y``. By zero it is inf or NaN, as in NumPy.
 
     >>> divide(6, Tensor([2.0, 3.0])).data
@@ -135,7 +136,7 @@ def divide(x, y):
     return Divide()(x, y)
 
 
-def negative(x):
+def negative(x: TensorLike) -> Tensor:
     """-x; also ``-x``.
 
     >>> negative(Tensor([1.0, -2.0])).data
@@ -144,7 +145,7 @@ def negative(x):
     return Negative()(x)
 
 
-def power(x, p):
+def power(x: TensorLike, p: TensorLike) -> Tensor:
     """x to the power p, with broadcasting; also ``x ** p``. A negative x takes whole p only, otherwise NaN.
 
     >>> power(Tensor([-2.0, 3.0]), 3).data
@@ -153,21 +154,21 @@ def power(x, p):
     return Power()(x, p)
 
 
-def reflected_add(y, x):
+def reflected_add(y: TensorLike, x: TensorLike) -> Tensor:
     return add(x, y)
 
 
-def reflected_subtract(y, x):
+def reflected_subtract(y: TensorLike, x: TensorLike) -> Tensor:
     return subtract(x, y)
 
 
-def reflected_multiply(y, x):
+def reflected_multiply(y: TensorLike, x: TensorLike) -> Tensor:
     return multiply(x, y)
 
 
-def reflected_divide(y, x):
+def reflected_divide(y: TensorLike, x: TensorLike) -> Tensor:
     return divide(x, y)
 
 
-def reflected_power(p, x):
+def reflected_power(p: TensorLike, x: TensorLike) -> Tensor:
     return power(x, p)

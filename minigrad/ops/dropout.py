@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from minigrad.arrays import Rng
 from minigrad.op import Op
+from minigrad.tensor import Tensor
 
 
 class Dropout(Op):
@@ -24,7 +26,7 @@ class Dropout(Op):
         return (grad_x,)
 
 
-def dropout(x, p=0.5, training=True, rng=None):
+def dropout(x: Tensor, p: float = 0.5, training: bool = True, rng: Rng = None) -> Tensor:
     """Zero elements with probability p and scale the others by 1 / (1 - p), so that the mean stays.
 
     Args:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.op import Op
+from minigrad.tensor import Tensor, TensorLike
 
 
 class Exp(Op):
@@ -61,7 +62,7 @@ class Abs(Op):
         return (grad_x,)
 
 
-def exp(x):
+def exp(x: TensorLike) -> Tensor:
     """e to the power x.
 
     >>> exp(Tensor([0.0, 1.0])).data
@@ -70,7 +71,7 @@ def exp(x):
     return Exp()(x)
 
 
-def log(x):
+def log(x: TensorLike) -> Tensor:
     """Natural logarithm; -inf at 0 and NaN below, as in NumPy.
 
     >>> log(Tensor([1.0, 10.0])).data
@@ -79,7 +80,7 @@ def log(x):
     return Log()(x)
 
 
-def sqrt(x):
+def sqrt(x: TensorLike) -> Tensor:
     """Square root; NaN below 0, as in NumPy.
 
     >>> sqrt(Tensor([4.0, 9.0])).data
@@ -88,7 +89,7 @@ def sqrt(x):
     return Sqrt()(x)
 
 
-def abs(x):
+def abs(x: TensorLike) -> Tensor:
     """Absolute value; also ``abs(x)``. Its slope at 0 is 0.
 
     >>> abs(Tensor([-1.0, 2.0])).data

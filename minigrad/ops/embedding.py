@@ -3,7 +3,7 @@
 import numpy as np
 
 from minigrad.op import Op
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, TensorLike
 
 
 class Embedding(Op):
@@ -22,7 +22,7 @@ class Embedding(Op):
         return (grad_weight,)
 
 
-def embedding(weight, tokens):
+def embedding(weight: Tensor, tokens: TensorLike) -> Tensor:
     """The rows of `weight` that the tokens name.
 
     Args:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from minigrad.op import Op
+from minigrad.tensor import Tensor, TensorLike
 
 
 class Linear(Op):
@@ -38,7 +39,7 @@ def as_rows(x):
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
-def linear(x, weight, bias):
+def linear(x: TensorLike, weight: TensorLike, bias: TensorLike) -> Tensor:
     """x W + b, for each token alone.
 
     Args:

@@ -4,7 +4,7 @@ import numpy as np
 
 from minigrad.op import Op
 from minigrad.ops.softmax import softmax_parts
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, TensorLike
 
 
 class CrossEntropy(Op):
@@ -38,7 +38,7 @@ class MseLoss(Op):
         return grad_y, grad_t
 
 
-def cross_entropy(logits, targets):
+def cross_entropy(logits: TensorLike, targets: TensorLike) -> Tensor:
     """The mean of -ln p(target), where p = softmax(logits) along the last axis.
 
     Args:
@@ -68,7 +68,7 @@ def cross_entropy(logits, targets):
     return CrossEntropy(targets)(logits)
 
 
-def mse_loss(y, target):
+def mse_loss(y: TensorLike, target: TensorLike) -> Tensor:
     """The mean of the squared differences, with broadcasting.
 
     >>> mse_loss(Tensor([1.0, 2.0]), [1.0, 4.0]).item()

@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.op import Op
+from minigrad.tensor import Tensor, TensorLike
 
 
 class LayerNorm(Op):
@@ -63,7 +64,7 @@ def mean_of_product(a, b):
     return np.vecdot(a, b)[..., None] / a.shape[-1]
 
 
-def layer_norm(x, gain=1.0, bias=0.0, eps=1e-5):
+def layer_norm(x: TensorLike, gain: TensorLike = 1.0, bias: TensorLike = 0.0, eps: float = 1e-5) -> Tensor:
     """Each token with mean 0 and variance 1, then stretched by `gain` and moved by `bias`.
 
     The variance is the biased one (divided by d), and eps stands inside the root, so that a constant row
@@ -79,7 +80,7 @@ def layer_norm(x, gain=1.0, bias=0.0, eps=1e-5):
     return LayerNorm(eps)(x, gain, bias)
 
 
-def rms_norm(x, gain=1.0, eps=1e-5):
+def rms_norm(x: TensorLike, gain: TensorLike = 1.0, eps: float = 1e-5) -> Tensor:
     """Each token divided by its root mean square, then stretched by `gain`; the mean is left in.
 
     Args:

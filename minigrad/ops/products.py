@@ -6,6 +6,7 @@ import string
 import numpy as np
 
 from minigrad.op import Op
+from minigrad.tensor import Tensor, TensorLike
 
 
 class Matmul(Op):
@@ -113,7 +114,7 @@ def explicit(subscripts, xs):
     return labels, out.replace("...", letters)
 
 
-def matmul(x, y):
+def matmul(x: TensorLike, y: TensorLike) -> Tensor:
     """The matrix product with NumPy's rules for batches and vectors; also ``x @ y``.
 
     Args:
@@ -129,7 +130,7 @@ def matmul(x, y):
     return Matmul()(x, y)
 
 
-def einsum(subscripts, *tensors):
+def einsum(subscripts: str, *tensors: TensorLike) -> Tensor:
     """A sum of products in Einstein's notation, as ``np.einsum(subscripts, ...)`` reads it.
 
     >>> einsum("ij,j->i", Tensor([[1.0, 2.0], [3.0, 4.0]]), [1.0, 10.0]).data
@@ -138,5 +139,5 @@ def einsum(subscripts, *tensors):
     return Einsum(subscripts)(*tensors)
 
 
-def reflected_matmul(y, x):
+def reflected_matmul(y: TensorLike, x: TensorLike) -> Tensor:
     return matmul(x, y)

@@ -5,10 +5,14 @@ In every rule below dL/dy is first given back the axes that were reduced, so tha
 
 import builtins
 import math
+from typing import TypeAlias
 
 import numpy as np
 
 from minigrad.op import Op
+from minigrad.tensor import Tensor, TensorLike
+
+Axis: TypeAlias = int | tuple[int, ...] | None
 
 
 class Reduction(Op):
@@ -192,7 +196,7 @@ def exclusive_products(rows):
     return before
 
 
-def sum(x, axis=None, keepdims=False):
+def sum(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The sum over `axis`: an int, a tuple of ints, or None for all.
 
     >>> sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).data
@@ -201,7 +205,7 @@ def sum(x, axis=None, keepdims=False):
     return Sum(axis, keepdims)(x)
 
 
-def mean(x, axis=None, keepdims=False):
+def mean(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The mean over `axis`: an int, a tuple of ints, or None for all. NaN if there is nothing to average.
 
     >>> mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=-1).data
@@ -210,7 +214,7 @@ def mean(x, axis=None, keepdims=False):
     return Mean(axis, keepdims)(x)
 
 
-def max(x, axis=None, keepdims=False):
+def max(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The largest element over `axis`. Elements that tie for it share the gradient equally.
 
     >>> max(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).data
@@ -219,7 +223,7 @@ def max(x, axis=None, keepdims=False):
     return Max(axis, keepdims)(x)
 
 
-def min(x, axis=None, keepdims=False):
+def min(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The smallest element over `axis`. Elements that tie for it share the gradient equally.
 
     >>> min(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).data
@@ -228,7 +232,7 @@ def min(x, axis=None, keepdims=False):
     return Min(axis, keepdims)(x)
 
 
-def var(x, axis=None, keepdims=False, ddof=0):
+def var(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0) -> Tensor:
     """The variance over `axis`, divided by n - ddof: the biased one unless ddof is 1, as in NumPy.
 
     >>> var(Tensor([1.0, 2.0, 3.0, 4.0])).item()
@@ -237,7 +241,7 @@ def var(x, axis=None, keepdims=False, ddof=0):
     return Var(axis, keepdims, ddof)(x)
 
 
-def std(x, axis=None, keepdims=False, ddof=0):
+def std(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0) -> Tensor:
     """The standard deviation over `axis`, see `var`. The slope of a constant is 0.
 
     >>> std(Tensor([1.0, 3.0])).item()
@@ -246,7 +250,7 @@ def std(x, axis=None, keepdims=False, ddof=0):
     return Std(axis, keepdims, ddof)(x)
 
 
-def prod(x, axis=None, keepdims=False):
+def prod(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The product over `axis`.
 
     >>> prod(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).data
@@ -255,7 +259,7 @@ def prod(x, axis=None, keepdims=False):
     return Prod(axis, keepdims)(x)
 
 
-def cumsum(x, axis=None):
+def cumsum(x: TensorLike, axis: int | None = None) -> Tensor:
     """The running sum along `axis`; None runs through the flattened array.
 
     >>> cumsum(Tensor([1.0, 2.0, 3.0])).data
@@ -264,7 +268,7 @@ def cumsum(x, axis=None):
     return Cumsum(axis)(x)
 
 
-def norm(x, axis=None, keepdims=False):
+def norm(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The Euclidean norm over `axis`; over all axes if None. Its slope at the origin is 0.
 
     >>> norm(Tensor([3.0, 4.0])).item()

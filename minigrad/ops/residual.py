@@ -1,6 +1,7 @@
 """The residual addition: an addition that knows which of its inputs is the skip."""
 
 from minigrad.ops.arithmetic import Add
+from minigrad.tensor import Tensor, TensorLike
 
 
 class ResidualAdd(Add):
@@ -28,7 +29,7 @@ class ResidualAdd(Add):
         return ".".join((*self.scope, self.label or self.name))
 
 
-def residual_add(skip, branch, label=None):
+def residual_add(skip: TensorLike, branch: TensorLike, label: str | None = None) -> Tensor:
     """skip + branch, marked as a residual in the graph.
 
     Args:

@@ -1,9 +1,10 @@
 """Choosing between values. A gradient goes to the value that was taken; ties share it equally."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from minigrad.op import Op
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, TensorLike
 
 
 class Where(Op):
@@ -84,7 +85,7 @@ def share(x, y, z):
     return np.where(x == y, 0.5, (x == z) | np.isnan(x))
 
 
-def where(condition, x, y):
+def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
     """x where the condition is True and y where it is False, with broadcasting; also ``x.where(condition, y)``.
 
     The side that was not taken gets gradient 0, even where its slope is inf or NaN.
@@ -104,7 +105,7 @@ def where(condition, x, y):
     return Where(condition)(x, y)
 
 
-def maximum(x, y):
+def maximum(x: TensorLike, y: TensorLike) -> Tensor:
     """The larger of x and y, element by element, with broadcasting. At a tie each gets half of the gradient.
 
     >>> maximum(Tensor([1.0, 5.0]), 3).data
@@ -113,7 +114,7 @@ def maximum(x, y):
     return Maximum()(x, y)
 
 
-def minimum(x, y):
+def minimum(x: TensorLike, y: TensorLike) -> Tensor:
     """The smaller of x and y, element by element, with broadcasting. At a tie each gets half of the gradient.
 
     >>> minimum(Tensor([1.0, 5.0]), 3).data
@@ -122,7 +123,7 @@ def minimum(x, y):
     return Minimum()(x, y)
 
 
-def clip(x, low=None, high=None):
+def clip(x: TensorLike, low: ArrayLike | None = None, high: ArrayLike | None = None) -> Tensor:
     """x held between two bounds, numbers or arrays; None leaves a side open. The slope at a bound is 1.
 
     >>> clip(Tensor([-1.0, 0.5, 2.0]), 0, 1).data
@@ -131,6 +132,6 @@ def clip(x, low=None, high=None):
     return Clip(low, high)(x)
 
 
-def tensor_where(x, condition, y):
+def tensor_where(x: TensorLike, condition: TensorLike, y: TensorLike) -> Tensor:
     """x where the condition is True, else y."""
     return where(condition, x, y)

@@ -1,9 +1,12 @@
 """Ops that move numbers without changing them. Each gradient moves back the way its number came."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 
 from minigrad.op import Op
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, TensorLike
 
 
 class Reshape(Op):
@@ -132,7 +135,7 @@ class Stack(Op):
         return grad_xs
 
 
-def reshape(x, shape, *more):
+def reshape(x: TensorLike, shape: int | Sequence[int], *more: int) -> Tensor:
     """The same numbers in another shape, in row-major order; -1 stands for the length that fits.
 
     >>> reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1)).data
@@ -142,7 +145,7 @@ def reshape(x, shape, *more):
     return Reshape((shape, *more) if more else shape)(x)
 
 
-def transpose(x, axes=None, *more):
+def transpose(x: TensorLike, axes: int | Sequence[int] | None = None, *more: int) -> Tensor:
     """x with its axes in the order `axes`; reversed if None. Also ``x.T`` for the reversed order.
 
     >>> transpose(Tensor([[1.0, 2.0, 3.0]])).shape
@@ -151,7 +154,7 @@ def transpose(x, axes=None, *more):
     return Transpose((axes, *more) if more else axes)(x)
 
 
-def swapaxes(x, axis1, axis2):
+def swapaxes(x: TensorLike, axis1: int, axis2: int) -> Tensor:
     """x with two of its axes exchanged.
 
     >>> swapaxes(Tensor([[1.0, 2.0, 3.0]]), -1, -2).shape
@@ -160,7 +163,7 @@ def swapaxes(x, axis1, axis2):
     return Swapaxes(axis1, axis2)(x)
 
 
-def broadcast_to(x, shape):
+def broadcast_to(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
     """x repeated into a larger shape, by NumPy's rules of broadcasting.
 
     >>> broadcast_to(Tensor([1.0, 2.0]), (2, 2)).data
@@ -170,7 +173,7 @@ def broadcast_to(x, shape):
     return BroadcastTo(shape)(x)
 
 
-def getitem(x, index):
+def getitem(x: TensorLike, index: Any) -> Tensor:
     """x[index], with everything that NumPy takes: ints, slices, None, ..., boolean masks, arrays of ints.
 
     >>> getitem(Tensor([1.0, 2.0, 3.0]), [0, 0, 2]).data
@@ -194,7 +197,7 @@ def may_repeat(index):
     return not all(isinstance(part, once) or np.asarray(part).dtype == bool for part in parts)
 
 
-def concatenate(tensors, axis=0):
+def concatenate(tensors: Iterable[TensorLike], axis: int | None = 0) -> Tensor:
     """The tensors one after the other along an axis that they have; flattened first if it is None.
 
     >>> concatenate([Tensor([1.0]), Tensor([2.0, 3.0])]).data
@@ -203,7 +206,7 @@ def concatenate(tensors, axis=0):
     return Concatenate(axis)(*tensors)
 
 
-def stack(tensors, axis=0):
+def stack(tensors: Iterable[TensorLike], axis: int = 0) -> Tensor:
     """The tensors, of one shape, side by side along a new axis.
 
     >>> stack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])], axis=1).data

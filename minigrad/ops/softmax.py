@@ -7,7 +7,8 @@ attend to nothing) has no maximum to subtract; by convention its probabilities a
 import numpy as np
 
 from minigrad.op import Op
-from minigrad.ops.reductions import Reduction
+from minigrad.ops.reductions import Axis, Reduction
+from minigrad.tensor import Tensor, TensorLike
 
 
 class Softmax(Op):
@@ -75,7 +76,7 @@ def softmax_parts(x, axis):
         return e / np.where(total == 0, 1, total), np.log(total), shift
 
 
-def softmax(x, axis=-1):
+def softmax(x: TensorLike, axis: Axis = -1) -> Tensor:
     """Positive numbers that add up to 1 along `axis`, in the proportions of e^x.
 
     A row of -inf alone gives zeros and gets a zero gradient.
@@ -87,7 +88,7 @@ def softmax(x, axis=-1):
     return Softmax(axis)(x)
 
 
-def log_softmax(x, axis=-1):
+def log_softmax(x: TensorLike, axis: Axis = -1) -> Tensor:
     """The logarithm of softmax, exact where softmax itself would underflow to 0.
 
     >>> log_softmax(Tensor([0.0, 1000.0])).data
@@ -96,7 +97,7 @@ def log_softmax(x, axis=-1):
     return LogSoftmax(axis)(x)
 
 
-def logsumexp(x, axis=None, keepdims=False):
+def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The logarithm of the sum of e^x over `axis`, without overflow; -inf for a row of -inf.
 
     >>> logsumexp(Tensor([1000.0, 1000.0])).item()
