@@ -11,16 +11,18 @@ from collections import Counter
 import numpy as np
 
 from blocks.gradient_tables import GradientPaths, ResidualGradient, ResidualGradients
+from minigrad.arrays import TensorLike
 from minigrad.backprop import topological_order
-from minigrad.gradients import delivered, first_gradient, forget_what_was_taken, total
+from minigrad.gradients import delivered, first_gradient, total
 from minigrad.ops.residual import ResidualAdd
+from minigrad.taking import forget_what_was_taken
 from minigrad.tensor import Tensor
 
 MAX_ROUTES = 4096
 WAYS = {ResidualAdd.SKIP: "skip", ResidualAdd.BRANCH: "branch"}
 
 
-def residual_gradients(loss, x, grad=None):
+def residual_gradients(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -> ResidualGradients:
     """For each residual between `x` and `loss`: what came over its skip and what came through its sublayer.
 
     It costs about one backward pass of its own, needs none before it, and changes no `grad`.
@@ -60,7 +62,7 @@ def split_by_residual(loss, x, grad=None):
     }
 
 
-def gradient_paths(loss, x, by="route", grad=None):
+def gradient_paths(loss: Tensor, x: Tensor, by: str = "route", grad: "TensorLike | None" = None) -> GradientPaths:
     """dL/dx in parts, one for each way that the gradient took through the residuals.
 
     Args:

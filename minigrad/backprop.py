@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from minigrad.arrays import few, norm
-from minigrad.gradients import delivered, forget_what_was_taken, total
+from minigrad.gradients import delivered, total
 from minigrad.hooks import hooked
+from minigrad.taking import forget_what_was_taken
 from minigrad.watching import WATCHERS, after_backward, before_backward, before_pass
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.arrays import as_array, sum_to_shape
+from minigrad.taking import in_shape, inputs_taken
 
 
 def first_gradient(output, grad):
@@ -47,9 +48,9 @@ def delivered(op, grad_output, grads):
             f"{op.path}: backward must return a tuple with one gradient per input ({len(op.inputs)}), "
             f"or None in the place of an input that gets none; got {got}. Op made at {op.location}."
         )
-    counted = None
+    taken = None
     if op.selects or op.taken is not True:
-        counted = which_inputs_count(op, grad_output.shape)
+        taken = inputs_taken(op, grad_output.shape)
 
     result = []
     for i, x in enumerate(op.inputs):
@@ -59,8 +60,8 @@ def delivered(op, grad_output, grads):
             continue
         if not isinstance(grad_x, np.ndarray):
             grad_x = np.asarray(grad_x)
-        if counted is not None:
-            grad_x = np.where(in_shape(counted[i], grad_x.shape), grad_x, 0)
+        if taken is not None:
+            grad_x = np.where(in_shape(taken[i], grad_x.shape), grad_x, 0)
         elif x.op is not None:
             x.op.taken = True
         if grad_x.shape != x.data.shape or grad_x.dtype != x.data.dtype:
@@ -71,40 +72,3 @@ def delivered(op, grad_output, grads):
         grad_x.setflags(write=False)
         result.append(grad_x)
     return tuple(result)
-
-
-# `where` and indexing leave elements out. What was left out has gradient 0, and so has what it was made from, even at a
-# place where a slope is inf or NaN: left to itself, 0 * NaN would poison the side that was taken. But a 0 that
-# arithmetic made, as in 0 * log(0), is another matter, and the NaN that follows from it is the truth. So a pass keeps
-# account of which elements were taken, through ops that work element by element or only move elements.
-
-
-def forget_what_was_taken(order):
-    """Begin a pass: of the first tensor in `order` all is taken, of the others nothing yet."""
-    for tensor in order:
-        if tensor.op is not None:
-            tensor.op.taken = tensor is order[0]
-
-
-def which_inputs_count(op, shape):
-    """For each input, where it counts for what was taken of the op's result; the inputs' own ops are told.
-
-    None if all was taken, and all counts.
-    """
-    if op.taken is not True and np.all(op.taken):
-        op.taken = True
-    if op.taken is True and not op.selects:
-        return None
-    counted = op.taken_inputs(np.broadcast_to(op.taken, shape))
-    for x, mask in zip(op.inputs, counted, strict=True):
-        if x.op is not None and x.op.taken is not True:
-            x.op.taken = x.op.taken | in_shape(mask, x.shape)
-    return counted
-
-
-def in_shape(mask, shape):
-    """A mask in another shape: repeated where that is larger, True if any element is where that is smaller."""
-    mask = np.asarray(mask)
-    if mask.shape == shape:
-        return mask
-    return sum_to_shape(np.broadcast_to(mask, np.broadcast_shapes(mask.shape, shape)), shape) > 0

@@ -3,6 +3,7 @@
 import itertools
 import re
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class Op:
     elementwise = False  # True if y[i] depends on x[i] alone, and backward returns gradients in y's shape
     moves = False  # True if y holds elements of x, or sums of them, so that backward only moves and adds
     selects = False  # True if it can leave elements of its inputs out, as where and indexing do
-    taken: "bool | np.ndarray" = True  # which elements of y some reader took, in this pass; see gradients.py
+    taken: "bool | np.ndarray" = True  # which elements of y were taken by its readers, in this pass; see taking.py
 
     inputs: tuple[Tensor, ...] = ()
     grad_inputs: tuple[np.ndarray | None, ...] | None = None
@@ -65,7 +66,7 @@ class Op:
         """A tuple with dL/d(input) for each input, from dL/d(result)."""
         raise NotImplementedError(f"{type(self).__name__} has no backward(self, grad_output) yet")
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: Any) -> Tensor:
         """Run `forward` on tensors (arrays and numbers are taken as constants) and record it."""
         if self.inputs:
             raise RuntimeError(f"{self.name} was used already, and an op is one node of the graph: make a new one")
@@ -116,17 +117,17 @@ class Op:
         return (taken if self.elementwise else np.any(taken),) * len(self.inputs)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The op's name as a word: `softmax`, `layer_norm`."""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
 
     @property
-    def path(self):
+    def path(self) -> str:
         """Its scopes and its name: `blocks.0.attention.softmax`."""
         return ".".join((*self.scope, self.name))
 
     @property
-    def location(self):
+    def location(self) -> str:
         """The user's line that made it, as `file:line`."""
         return f"{self.filename}:{self.lineno}" if hasattr(self, "filename") else "an unknown line"
 

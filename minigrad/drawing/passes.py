@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from minigrad.backprop import topological_order
-from minigrad.gradients import delivered, first_gradient, forget_what_was_taken, total
+from minigrad.gradients import delivered, first_gradient, total
+from minigrad.taking import forget_what_was_taken
 from minigrad.tensor import Tensor
 
 

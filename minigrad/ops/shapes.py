@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.arrays import TensorLike
 from minigrad.op import Op
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.tensor import Tensor
 
 
 class Reshape(Op):
@@ -79,7 +80,7 @@ class BroadcastTo(Op):
 class Getitem(Op):
     """y = x[index];   dL/dx = dL/dy added up at the places it was read from, 0 elsewhere."""
 
-    moves = selects = True
+    selects = True
 
     def __init__(self, index):
         self.index = index
@@ -95,6 +96,11 @@ class Getitem(Op):
         else:
             grad_x[self.index] = grad_y
         return (grad_x,)
+
+    def taken_inputs(self, taken):
+        places = np.zeros(self.x.shape, bool)
+        np.logical_or.at(places, self.index, taken)
+        return (places,)
 
 
 class Concatenate(Op):
