@@ -34,13 +34,10 @@ class Operators:
     if not TYPE_CHECKING:  # refused, mostly: a checker that does not see them says so before the program runs
         __setitem__ = protocols.refuse_writing
         __array__, __array_function__ = protocols.as_numpy, protocols.numpy_function
+    __deepcopy__ = protocols.deep_copy
 
-    __lt__, __le__, __gt__, __ge__ = (
-        comparisons.less,
-        comparisons.less_equal,
-        comparisons.greater,
-        comparisons.greater_equal,
-    )
+    __lt__, __le__ = comparisons.less, comparisons.less_equal
+    __gt__, __ge__ = comparisons.greater, comparisons.greater_equal
     __eq__, __ne__ = comparisons.equal, comparisons.not_equal  # type: ignore[assignment]  # an array
 
     exp, log, sqrt, abs = elementary.exp, elementary.log, elementary.sqrt, elementary.abs

@@ -1,10 +1,13 @@
-"""What Python and NumPy ask of a tensor besides arithmetic: its length, its truth, its number, its array."""
+"""What Python and NumPy ask of a tensor besides arithmetic: its length, its truth, its number, its array, its copy."""
 
+import copy
 import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from minigrad.backprop import topological_order
 
 if TYPE_CHECKING:
     from minigrad.tensor import Tensor
@@ -68,3 +71,16 @@ def as_numpy(tensor, dtype=None, copy=None):
             "stack([...]) for np.array([...])), or t.data, or t.detach() for a constant"
         )
     return np.array(tensor.data, dtype=dtype, copy=copy)
+
+
+def deep_copy(tensor: "Tensor", memo: "dict[int, Tensor]") -> "Tensor":
+    # Oldest first, so that an op's inputs are there before it: a recursion would fail on a long chain.
+    for node in reversed(topological_order(tensor)):
+        if id(node) in memo:
+            continue
+        twin = memo[id(node)] = copy.copy(node)
+        twin.grad = None if node.grad is None else node.grad.copy()
+        if node.op is not None:
+            twin.op = copy.copy(node.op)
+            twin.op.inputs = tuple(memo[id(x)] for x in node.op.inputs)
+    return memo[id(tensor)]

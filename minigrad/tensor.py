@@ -1,26 +1,21 @@
 """Tensor: an array, its gradient, and the op that made it."""
 
-import copy
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from minigrad.arrays import as_array, summary
-from minigrad.backprop import backprop, topological_order
+from minigrad.arrays import TensorLike, as_array, summary
+from minigrad.backprop import Step, backprop
 from minigrad.gradients import first_gradient
 from minigrad.recording import Cut
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from minigrad.backprop import Step
     from minigrad.op import Op
     from minigrad.operators import Operators
 else:
     Operators = object  # operators.py binds its table to Tensor once the ops exist
-
-TensorLike: TypeAlias = "Tensor | ArrayLike"  # what an op takes: a tensor, or numbers that count as a constant
 
 
 class Tensor(Operators):
@@ -60,7 +55,7 @@ class Tensor(Operators):
     hooks: tuple[Callable, ...]  # see hooks.on_gradient
     cut: Cut | None  # set where detach() or no_grad() made a constant of a result
 
-    def __init__(self, data: "ArrayLike", requires_grad: bool = False, name: str | None = None):
+    def __init__(self, data: ArrayLike, requires_grad: bool = False, name: str | None = None):
         self.data = as_array(data)
         self.grad = None
         self.op = None
@@ -128,7 +123,7 @@ class Tensor(Operators):
         for step in self.backprop(grad, retain_grads):
             del step
 
-    def backprop(self, grad: "TensorLike | None" = None, retain_grads: bool = True) -> "Iterator[Step]":
+    def backprop(self, grad: "TensorLike | None" = None, retain_grads: bool = True) -> Iterator[Step]:
         """The pass of `backward()`, one op at a time: an iterator of `Step`.
 
         >>> x = Tensor(3.0, requires_grad=True)
@@ -166,15 +161,3 @@ class Tensor(Operators):
         elif self.requires_grad:
             parts.append("requires_grad")
         return f"<{type(self).__name__} {', '.join(parts)}, {summary(self.data)}>"
-
-    def __deepcopy__(self, memo: dict[int, "Tensor"]) -> "Tensor":
-        # Oldest first, so that an op's inputs are there before it: a recursion would fail on a long chain.
-        for tensor in reversed(topological_order(self)):
-            if id(tensor) in memo:
-                continue
-            twin = memo[id(tensor)] = copy.copy(tensor)
-            twin.grad = None if tensor.grad is None else tensor.grad.copy()
-            if tensor.op is not None:
-                twin.op = copy.copy(tensor.op)
-                twin.op.inputs = tuple(memo[id(x)] for x in tensor.op.inputs)
-        return memo[id(self)]
