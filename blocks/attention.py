@@ -1,9 +1,11 @@
 """Multi-head self-attention: how tokens exchange information (Vaswani et al. 2017, section 3.2)."""
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from blocks.layers import Dropout, Linear
-from minigrad import Module, softmax, where
+from minigrad import Module, Tensor, softmax, where
+from minigrad.arrays import Rng, TensorLike
 
 
 class MultiHeadAttention(Module):
@@ -22,7 +24,17 @@ class MultiHeadAttention(Module):
         weights: the attention weights of the last forward pass, (..., H, T, T); rows add up to 1.
     """
 
-    def __init__(self, d_model, n_heads, *, causal=False, bias=True, dropout=0.0, dtype=np.float64, rng=None):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        causal: bool = False,
+        bias: bool = True,
+        dropout: float = 0.0,
+        dtype: DTypeLike = np.float64,
+        rng: Rng = None,
+    ):
         if n_heads < 1 or d_model % n_heads:
             raise ValueError(f"MultiHeadAttention: n_heads must divide d_model, but {d_model} / {n_heads} is not whole")
         rng = np.random.default_rng(rng)
@@ -33,9 +45,9 @@ class MultiHeadAttention(Module):
         self.value = Linear(d_model, d_model, bias=bias, dtype=dtype, rng=rng)
         self.output = Linear(d_model, d_model, bias=bias, dtype=dtype, rng=rng)
         self.dropout = Dropout(dropout, rng=rng)
-        self.weights = None
+        self.weights: np.ndarray | None = None
 
-    def forward(self, x, mask=None):
+    def forward(self, x: Tensor, mask: "TensorLike | None" = None) -> Tensor:
         """Attention of the tokens of x among themselves.
 
         Args:

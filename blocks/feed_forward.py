@@ -1,9 +1,11 @@
 """The feed-forward network: what each token makes of its own numbers, without looking at the others."""
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from blocks.layers import Linear
-from minigrad import Module, gelu, relu, silu, tanh
+from minigrad import Module, Tensor, gelu, relu, silu, tanh
+from minigrad.arrays import Rng
 
 ACTIVATIONS = {"relu": relu, "gelu": gelu, "silu": silu, "tanh": tanh}
 
@@ -17,7 +19,16 @@ class FeedForward(Module):
         activation: "relu", "gelu" (the tanh form), "silu" or "tanh".
     """
 
-    def __init__(self, d_model, d_ff, activation="relu", *, bias=True, dtype=np.float64, rng=None):
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        activation: str = "relu",
+        *,
+        bias: bool = True,
+        dtype: DTypeLike = np.float64,
+        rng: Rng = None,
+    ):
         if activation not in ACTIVATIONS:
             raise ValueError(f"FeedForward: activation is one of {', '.join(ACTIVATIONS)}; got {activation!r}")
         rng = np.random.default_rng(rng)
@@ -25,7 +36,7 @@ class FeedForward(Module):
         self.up = Linear(d_model, d_ff, bias=bias, dtype=dtype, rng=rng)
         self.down = Linear(d_ff, d_model, bias=bias, dtype=dtype, rng=rng)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         hidden = self.activation(self.up(x))  # (..., T, d_ff)
         return self.down(hidden)  # (..., T, d_model)
 
@@ -33,12 +44,12 @@ class FeedForward(Module):
 class SwiGLU(Module):
     """y = (silu(x W_gate) * (x W_up)) W_down, for each token alone (Shazeer 2020, eq. 6)."""
 
-    def __init__(self, d_model, d_ff, *, bias=False, dtype=np.float64, rng=None):
+    def __init__(self, d_model: int, d_ff: int, *, bias: bool = False, dtype: DTypeLike = np.float64, rng: Rng = None):
         rng = np.random.default_rng(rng)
         self.gate = Linear(d_model, d_ff, bias=bias, dtype=dtype, rng=rng)
         self.up = Linear(d_model, d_ff, bias=bias, dtype=dtype, rng=rng)
         self.down = Linear(d_ff, d_model, bias=bias, dtype=dtype, rng=rng)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         hidden = silu(self.gate(x)) * self.up(x)  # (..., T, d_ff)
         return self.down(hidden)  # (..., T, d_model)

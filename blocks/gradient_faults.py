@@ -10,11 +10,12 @@ import numpy as np
 
 from blocks.gradient_paths import ByStretch, Path, carry
 from blocks.gradient_tables import GradientFault, GradientFaults
-from minigrad.arrays import norm
+from minigrad.arrays import TensorLike, norm
 from minigrad.backprop import topological_order
 from minigrad.gradients import first_gradient
 from minigrad.ops.normalization import LayerNorm, RmsNorm
 from minigrad.ops.residual import ResidualAdd
+from minigrad.tensor import Tensor
 
 # Fresh stacks of 1 to 48 blocks, post-norm or pre-norm, stay clear of each of these by a factor of 5 or more: their
 # branches carry 2% of the skip or more, skip and branch leave 60% of the larger one or more, and the norm changes by
@@ -25,7 +26,7 @@ JUMP = 1e3  # the norm "collapses" or "explodes" if it changes by more than this
 DRIFT = 1e4  # and "vanishes" or "grows" with depth if it changes by more than this over all layers
 
 
-def gradient_faults(loss, x, grad=None):
+def gradient_faults(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -> GradientFaults:
     """Look for what is odd about the gradient on its way from `loss` to `x`.
 
     It reports a skip or a branch that delivers nothing, skip and branch that cancel, a layer where the gradient's norm

@@ -1,6 +1,7 @@
 """What the split of a gradient, and what is odd about it, look like in a terminal."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,21 +19,21 @@ class ResidualGradient(NamedTuple):
     branch: np.ndarray
 
     @property
-    def total(self):
+    def total(self) -> np.ndarray:
         return self.skip + self.branch
 
     @property
-    def skip_share(self):
+    def skip_share(self) -> float:
         """How much of the total is the skip's: its component along the total, as a fraction; the two sum to 1."""
         return share(self.skip, self.total)
 
     @property
-    def branch_share(self):
+    def branch_share(self) -> float:
         """How much of the total is the branch's; negative if it takes away from what the skip brought."""
         return share(self.branch, self.total)
 
     @property
-    def cosine(self):
+    def cosine(self) -> float:
         """Of the angle between skip and branch: 1 if they help each other, -1 if they cancel; NaN if one is 0."""
         return cosine(self.skip, self.branch)
 
@@ -40,7 +41,7 @@ class ResidualGradient(NamedTuple):
         return f"<residual {self.name}: |skip|={norm(self.skip):.4g}, |branch|={norm(self.branch):.4g}>"
 
 
-class ResidualGradients(list):
+class ResidualGradients(list[ResidualGradient]):
     """`ResidualGradient` records in order from the input; `print()` gives a table."""
 
     def __str__(self):
@@ -72,7 +73,7 @@ class ResidualGradients(list):
         printer.text(str(self))
 
 
-class GradientPaths(dict):
+class GradientPaths(dict[Any, np.ndarray]):
     """Parts of a gradient by route, length or residual; `print()` gives a table.
 
     Attributes:
@@ -80,7 +81,7 @@ class GradientPaths(dict):
         residuals: the names of the residuals, in order from the input.
     """
 
-    def __init__(self, parts, by, residuals):
+    def __init__(self, parts: Mapping[Any, np.ndarray], by: str, residuals: list[str]):
         super().__init__(parts)
         self.by = by
         self.residuals = residuals
@@ -117,14 +118,14 @@ class GradientFault(NamedTuple):
         return f"<{self.kind}: {self.where}>"
 
 
-class GradientFaults(list):
+class GradientFaults(list[GradientFault]):
     """`GradientFault` records; `print()` is a report, and it says so if there is nothing odd.
 
     Attributes:
         checked: what was looked at, in words.
     """
 
-    def __init__(self, faults, checked):
+    def __init__(self, faults: list[GradientFault], checked: str):
         super().__init__(faults)
         self.checked = checked
 

@@ -1,11 +1,14 @@
 """A language model: tokens in, a probability for each token that could come next out."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 from blocks.layers import Dropout, Embedding, Linear
 from blocks.transformer import Stack
-from minigrad import softmax
-from minigrad.tensor import Tensor
+from minigrad import Tensor, softmax
+from minigrad.arrays import Rng, TensorLike
 
 
 class LanguageModel(Stack):
@@ -24,20 +27,20 @@ class LanguageModel(Stack):
 
     def __init__(
         self,
-        n_tokens,
-        max_length,
-        n_blocks,
-        d_model,
-        n_heads,
-        d_ff,
+        n_tokens: int,
+        max_length: int,
+        n_blocks: int,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
         *,
-        norm="pre",
-        causal=True,
-        tied=True,
-        dropout=0.0,
-        dtype=np.float64,
-        rng=None,
-        **options,
+        norm: str | None = "pre",
+        causal: bool = True,
+        tied: bool = True,
+        dropout: float = 0.0,
+        dtype: DTypeLike = np.float64,
+        rng: Rng = None,
+        **options: Any,
     ):
         rng = np.random.default_rng(rng)
         self.tokens = Embedding(n_tokens, d_model, dtype=dtype, rng=rng)
@@ -47,7 +50,7 @@ class LanguageModel(Stack):
         super().__init__(n_blocks, d_model, n_heads, d_ff, **options)
         self.output = None if tied else Linear(d_model, n_tokens, bias=False, dtype=dtype, rng=rng)
 
-    def forward(self, tokens, mask=None):
+    def forward(self, tokens: TensorLike, mask: "TensorLike | None" = None) -> Tensor:
         """The scores (logits) for the token after each place.
 
         Args:
@@ -60,7 +63,7 @@ class LanguageModel(Stack):
         x = super().forward(self.embed(tokens), mask)  # (..., T, d_model)
         return x @ self.tokens.weight.T if self.output is None else self.output(x)  # (..., T, V)
 
-    def embed(self, tokens):
+    def embed(self, tokens: TensorLike) -> Tensor:
         """Token embedding plus position embedding, (..., T, d_model)."""
         tokens = np.asarray(tokens.data if isinstance(tokens, Tensor) else tokens)
         length, longest = tokens.shape[-1], self.positions.weight.shape[0]
@@ -71,6 +74,6 @@ class LanguageModel(Stack):
             )
         return self.dropout(self.tokens(tokens) + self.positions(np.arange(length)))
 
-    def probabilities(self, tokens, mask=None):
+    def probabilities(self, tokens: TensorLike, mask: "TensorLike | None" = None) -> Tensor:
         """The probability of each token to come after each place, (..., T, V); rows add up to 1."""
         return softmax(self(tokens, mask), axis=-1)

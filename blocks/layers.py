@@ -1,8 +1,10 @@
 """The small layers that everything else is built of."""
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from minigrad import Module, Parameter, dropout, embedding, layer_norm, linear, rms_norm
+from minigrad import Module, Parameter, Tensor, dropout, embedding, layer_norm, linear, rms_norm
+from minigrad.arrays import Rng, TensorLike
 
 
 class Linear(Module):
@@ -18,13 +20,13 @@ class Linear(Module):
     Parameters: weight (d_in, d_out), bias (d_out,).
     """
 
-    def __init__(self, d_in, d_out, *, bias=True, dtype=np.float64, rng=None):
+    def __init__(self, d_in: int, d_out: int, *, bias: bool = True, dtype: DTypeLike = np.float64, rng: Rng = None):
         rng = np.random.default_rng(rng)
         deviation = np.sqrt(2 / (d_in + d_out))
         self.weight = Parameter((deviation * rng.standard_normal((d_in, d_out))).astype(dtype))
         self.bias = Parameter(np.zeros(d_out, dtype)) if bias else None
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         if x.shape[-1:] != self.weight.shape[:1]:
             raise ValueError(
                 f"{self.name or 'Linear'}: x has shape {x.shape}, but its last axis must have length "
@@ -39,12 +41,12 @@ class LayerNorm(Module):
     Parameters: gain (d,), ones at first; bias (d,), zeros at first.
     """
 
-    def __init__(self, d, *, eps=1e-5, dtype=np.float64):
+    def __init__(self, d: int, *, eps: float = 1e-5, dtype: DTypeLike = np.float64):
         self.eps = eps
         self.gain = Parameter(np.ones(d, dtype))
         self.bias = Parameter(np.zeros(d, dtype))
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return layer_norm(x, self.gain, self.bias, self.eps)
 
 
@@ -54,11 +56,11 @@ class RMSNorm(Module):
     Parameters: gain (d,), ones at first.
     """
 
-    def __init__(self, d, *, eps=1e-5, dtype=np.float64):
+    def __init__(self, d: int, *, eps: float = 1e-5, dtype: DTypeLike = np.float64):
         self.eps = eps
         self.gain = Parameter(np.ones(d, dtype))
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return rms_norm(x, self.gain, self.eps)
 
 
@@ -68,20 +70,20 @@ class Embedding(Module):
     Parameters: weight (n_tokens, d), normal with deviation 0.02 at first (as in GPT-2).
     """
 
-    def __init__(self, n_tokens, d, *, dtype=np.float64, rng=None):
+    def __init__(self, n_tokens: int, d: int, *, dtype: DTypeLike = np.float64, rng: Rng = None):
         rng = np.random.default_rng(rng)
         self.weight = Parameter((0.02 * rng.standard_normal((n_tokens, d))).astype(dtype))
 
-    def forward(self, tokens):
+    def forward(self, tokens: TensorLike) -> Tensor:
         return embedding(self.weight, tokens)
 
 
 class Dropout(Module):
     """Random zeros while training; see `minigrad.dropout`."""
 
-    def __init__(self, p=0.5, *, rng=None):
+    def __init__(self, p: float = 0.5, *, rng: Rng = None):
         self.p = p
         self.rng = np.random.default_rng(rng)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return dropout(x, self.p, self.training, self.rng)

@@ -6,7 +6,7 @@ from blocks.transformer import TransformerBlock
 from minigrad import Tensor
 
 
-def lesson_block(norm="post"):
+def lesson_block(norm: str | None = "post") -> tuple[TransformerBlock, Tensor]:
     """The lesson's block and its input, with the lesson's numbers.
 
     Every array is drawn and rounded as the lesson does it: seed 10, x first, then the four attention matrices and

@@ -7,6 +7,7 @@ a returned figure show itself.
 import io
 from pathlib import Path
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +15,15 @@ from blocks.gradient_tables import GradientPaths, ResidualGradients, share
 from minigrad.arrays import norm
 from minigrad.drawing.files import check_place, write_whole
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 # Okabe and Ito's colours, which colour-blind readers tell apart; line styles and markers differ as well.
 TOTAL, SKIP, BRANCH, OTHER = "#000000", "#0072B2", "#D55E00", "#009E73"
 NAMED = 24  # so many residuals are named on the axis; more of them are numbered
 
 
-def plot_residual_gradients(residuals, path=None):
+def plot_residual_gradients(residuals: ResidualGradients, path: str | Path | None = None) -> "Figure":
     """The gradient's norm at the input of each residual, with skip and branch apart.
 
     Args:
@@ -45,8 +49,8 @@ def plot_residual_gradients(residuals, path=None):
         ("through the branch", BRANCH, ":^", [norm(residual.branch) for residual in residuals]),
     ):
         axes.plot(places, norms, style, color=color, label=label, markersize=5)
-    norms = np.array([(norm(residual.skip), norm(residual.branch)) for residual in residuals])
-    if norms.min() > 0 and norms.max() > 20 * norms.min():
+    parts = np.array([(norm(residual.skip), norm(residual.branch)) for residual in residuals])
+    if parts.min() > 0 and parts.max() > 20 * parts.min():
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
@@ -67,7 +71,7 @@ def plot_residual_gradients(residuals, path=None):
     return finished(figure, path)
 
 
-def plot_path_lengths(paths, path=None):
+def plot_path_lengths(paths: GradientPaths, path: str | Path | None = None) -> "Figure":
     """The spectrum of path lengths: how much of the gradient passed how many branches.
 
     Args:

@@ -1,13 +1,13 @@
 """The residual connection: the input of a sublayer is added to what the sublayer made of it."""
 
-from minigrad import residual_add
+from minigrad import Tensor, residual_add
 
 
-def with_residual(x, branch, label):
+def with_residual(x: Tensor, branch: Tensor, label: str) -> Tensor:
     """y = x + branch:  dL/dx gets dL/dy as it is, whatever the branch does to its own share."""
     return residual_add(x, branch, label)
 
 
-def without_residual(x, branch, label):
+def without_residual(x: Tensor, branch: Tensor, label: str) -> Tensor:
     """y = branch, for comparison: every gradient has to go through the sublayer."""
     return branch

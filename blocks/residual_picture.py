@@ -1,13 +1,25 @@
 """The picture of a block or stack with the share of each skip and branch on its arrows."""
 
+from pathlib import Path
+from typing import Any
+
 from blocks.gradient_paths import split_by_residual
 from blocks.gradient_tables import number
-from minigrad import Graph, draw
+from minigrad import Graph, Tensor, draw
+from minigrad.arrays import TensorLike
+from minigrad.drawing import Picture
 from minigrad.drawing.collapse import outer_depth
 from minigrad.ops.residual import ResidualAdd
 
 
-def draw_residual_gradients(loss, x, path=None, depth=None, grad=None, **options):
+def draw_residual_gradients(
+    loss: Tensor,
+    x: Tensor,
+    path: str | Path | None = None,
+    depth: int | None = None,
+    grad: "TensorLike | None" = None,
+    **options: Any,
+) -> Picture:
     """Draw how `loss` was made, and write on the two arrows into each residual how much of the gradient came that way.
 
     A share is that of `residual_gradients`: of the gradient at the residual's input, the part that came over its skip

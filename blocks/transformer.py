@@ -1,12 +1,16 @@
 """The Transformer block, and a stack of them."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 from blocks.attention import MultiHeadAttention
 from blocks.feed_forward import FeedForward, SwiGLU
 from blocks.layers import Dropout, LayerNorm
 from blocks.residual import with_residual, without_residual
-from minigrad import Module
+from minigrad import Module, Tensor
+from minigrad.arrays import Rng, TensorLike
 
 
 class TransformerBlock(Module):
@@ -39,20 +43,20 @@ class TransformerBlock(Module):
 
     def __init__(
         self,
-        d_model,
-        n_heads,
-        d_ff,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
         *,
-        norm="post",
-        activation="relu",
-        causal=False,
-        bias=True,
-        dropout=0.0,
-        eps=1e-5,
-        dtype=np.float64,
-        rng=None,
-        name=None,
-        residual=True,
+        norm: str | None = "post",
+        activation: str = "relu",
+        causal: bool = False,
+        bias: bool = True,
+        dropout: float = 0.0,
+        eps: float = 1e-5,
+        dtype: DTypeLike = np.float64,
+        rng: Rng = None,
+        name: str | None = None,
+        residual: bool = True,
     ):
         if norm not in FORWARDS:
             raise ValueError(f'TransformerBlock: norm is "post", "pre" or None; got {norm!r}')
@@ -60,9 +64,10 @@ class TransformerBlock(Module):
         self.name = name or "block"
         self.norm = norm
         self.d_model = d_model
-        options = {"bias": bias, "dtype": dtype, "rng": rng}
+        options: dict[str, Any] = {"bias": bias, "dtype": dtype, "rng": rng}
         self.attention = MultiHeadAttention(d_model, n_heads, causal=causal, dropout=dropout, **options)
         self.attention_norm = LayerNorm(d_model, eps=eps, dtype=dtype) if norm else None
+        self.feed_forward: FeedForward | SwiGLU
         if activation == "swiglu":
             self.feed_forward = SwiGLU(d_model, d_ff, **options)
         else:
@@ -71,7 +76,7 @@ class TransformerBlock(Module):
         self.dropout = Dropout(dropout, rng=rng)
         self.add = with_residual if residual else without_residual
 
-    def forward(self, x, mask=None):
+    def forward(self, x: Tensor, mask: "TensorLike | None" = None) -> Tensor:
         """One block: (..., T, d_model) in, the same shape out. For `mask` see `MultiHeadAttention.forward`."""
         if x.ndim < 2 or x.shape[-1] != self.d_model:
             raise ValueError(f"{self.name}: x must be (..., T, {self.d_model}); got shape {x.shape}")
@@ -114,14 +119,25 @@ class Stack(Module):
     (3, 4)
     """
 
-    def __init__(self, n_blocks, d_model, n_heads, d_ff, *, norm="post", final_norm=None, rng=None, **options):
+    def __init__(
+        self,
+        n_blocks: int,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        *,
+        norm: str | None = "post",
+        final_norm: bool | None = None,
+        rng: Rng = None,
+        **options: Any,
+    ):
         rng = np.random.default_rng(rng)
         self.blocks = [TransformerBlock(d_model, n_heads, d_ff, norm=norm, rng=rng, **options) for _ in range(n_blocks)]
-        self.final_norm = None
+        self.final_norm: LayerNorm | None = None
         if final_norm or (final_norm is None and norm == "pre"):
             self.final_norm = LayerNorm(d_model, eps=options.get("eps", 1e-5), dtype=options.get("dtype", np.float64))
 
-    def forward(self, x, mask=None):
+    def forward(self, x: Tensor, mask: "TensorLike | None" = None) -> Tensor:
         for block in self.blocks:
             x = block(x, mask)  # (..., T, d_model)
         return x if self.final_norm is None else self.final_norm(x)

@@ -2,12 +2,16 @@
 
 import itertools
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-Rng: TypeAlias = "np.random.Generator | int | None"  # a generator of random numbers, or a seed; None: never the same
+if TYPE_CHECKING:
+    from minigrad.tensor import Tensor
+
+TensorLike: TypeAlias = "Tensor | ArrayLike"  # a tensor, or numbers that an op takes as a constant
+Rng: TypeAlias = "np.random.Generator | int | None"  # random numbers, or a seed; None gives others each time
 
 
 def as_array(data: ArrayLike, dtype: DTypeLike | None = None) -> np.ndarray:

@@ -1,11 +1,12 @@
 """gradcheck: an op's rule against finite differences."""
 
 import copy
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from minigrad.arrays import as_array
+from minigrad.arrays import TensorLike, as_array
 from minigrad.op import Op
 from minigrad.tensor import Tensor
 
@@ -23,11 +24,18 @@ class GradcheckReport(NamedTuple):
     compared: int
     kinks: list[tuple[int, tuple[int, ...]]]
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return True
 
 
-def gradcheck(function, *inputs, step=1e-6, rtol=1e-5, atol=1e-7, seed=0):
+def gradcheck(
+    function: Callable[..., Tensor],
+    *inputs: TensorLike,
+    step: float = 1e-6,
+    rtol: float = 1e-5,
+    atol: float = 1e-7,
+    seed: int = 0,
+) -> GradcheckReport:
     """Compare the gradient of a function, or of an op of your own, with central differences, entry by entry.
 
     The result y is weighted with random numbers w of both signs, because a plain sum hides errors: softmax and layer

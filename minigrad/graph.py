@@ -2,11 +2,13 @@
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from minigrad.backprop import topological_order
 from minigrad.module import Parameter
+from minigrad.op import Op
 from minigrad.ops.residual import ResidualAdd
 from minigrad.tensor import Tensor
 
@@ -21,14 +23,14 @@ class Box:
         depth: 1 for an outermost one.
     """
 
-    def __init__(self, id, name, parent):
+    def __init__(self, id: str, name: str, parent: "Box | None"):
         self.id = id
         self.name = name
         self.parent = parent
-        self.depth = 1 if parent is None else parent.depth + 1
+        self.depth: int = 1 if parent is None else parent.depth + 1
 
     @property
-    def path(self):
+    def path(self) -> str:
         """Its name behind those of the boxes around it: `blocks.0.attention`."""
         return ".".join(box.name for box in reversed(ancestors(self)))
 
@@ -46,28 +48,28 @@ class Node:
         kind: "result" of an op, "parameter", "input" (a leaf with a gradient or a name) or "constant".
     """
 
-    def __init__(self, id, tensor):
+    def __init__(self, id: str, tensor: Tensor):
         self.id = id
         self.tensor = tensor
-        self.box = None
-        self.kind = kind_of(tensor)
+        self.box: Box | None = None
+        self.kind: str = kind_of(tensor)
 
     @property
-    def op(self):
+    def op(self) -> Op | None:
         return self.tensor.op
 
     @property
-    def name(self):
+    def name(self) -> str:
         """What the user called it, or else what it is."""
         return self.tensor.name or getattr(self.op, "label", None) or (self.op.name if self.op else self.kind)
 
     @property
-    def path(self):
+    def path(self) -> str:
         """The name that tells it from others: `blocks.0.attention.softmax`, `blocks.0.attention.query.weight`."""
         return self.op.path if self.op else self.name
 
     @property
-    def is_residual(self):
+    def is_residual(self) -> bool:
         return isinstance(self.op, ResidualAdd)
 
     def __repr__(self):
@@ -84,21 +86,21 @@ class Edge:
 
     note: str | None = None
 
-    def __init__(self, id, source, target, index):
+    def __init__(self, id: str, source: Node, target: Node, index: int):
         self.id = id
         self.source = source
         self.target = target
         self.index = index
 
     @property
-    def is_skip(self):
+    def is_skip(self) -> bool:
         """Whether it is the skip of a residual."""
         return self.target.is_residual and self.index == ResidualAdd.SKIP
 
     @property
-    def gradient(self):
+    def gradient(self) -> np.ndarray | None:
         """What the last backward pass delivered along it; None if there was none, or nothing was to be delivered."""
-        delivered = self.target.op.grad_inputs
+        delivered = self.target.op.grad_inputs  # type: ignore[union-attr]  # an arrow leads to an op
         return None if delivered is None else delivered[self.index]
 
     def __repr__(self):
@@ -197,7 +199,7 @@ def kind_of(tensor):
     return "input" if tensor.requires_grad or tensor.name else "constant"
 
 
-def arguments(op):
+def arguments(op: Op) -> dict[str, Any]:
     """What an op was told besides its tensors, by name: the attributes that its `__init__` takes and sets.
 
     >>> arguments(Tensor([1.0], requires_grad=True).softmax(axis=0).op)

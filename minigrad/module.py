@@ -1,10 +1,28 @@
 """Parameter and Module: tensors that are learned, and the things that are built of them."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from minigrad.arrays import as_array
 from minigrad.recording import SCOPE
 from minigrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Inputs = ParamSpec("Inputs")
+Output_co = TypeVar("Output_co", covariant=True)
+
+
+class HasForward(Protocol[Inputs, Output_co]):
+    """What a type checker knows of a module: a call takes what its `forward` takes, and gives what that gives."""
+
+    name: str | None
+
+    def forward(self, *inputs: Inputs.args, **options: Inputs.kwargs) -> Output_co: ...
 
 
 class Parameter(Tensor):
@@ -12,7 +30,7 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
-    def __init__(self, data, requires_grad=True, name=None):
+    def __init__(self, data: ArrayLike, requires_grad: bool = True, name: str | None = None):
         super().__init__(data, requires_grad, name)
 
 
@@ -39,10 +57,10 @@ class Module:
     name: str | None = None  # its name in the module that holds it; None for the outermost
     training = True
 
-    def forward(self, *inputs):
+    def forward(self, *inputs: Any, **options: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no forward(self, x, ...) yet")
 
-    def __call__(self, *inputs, **options):
+    def __call__(self: HasForward[Inputs, Output_co], *inputs: Inputs.args, **options: Inputs.kwargs) -> Output_co:
         if self.name is None:
             return self.forward(*inputs, **options)
         token = SCOPE.set((*SCOPE.get(), self.name))
@@ -51,7 +69,7 @@ class Module:
         finally:
             SCOPE.reset(token)
 
-    def __setattr__(self, attribute, value):
+    def __setattr__(self, attribute: str, value: Any) -> None:
         object.__setattr__(self, attribute, value)
         if isinstance(value, (Parameter, Module, list, tuple)):
             for name, child in self.children():
@@ -59,9 +77,9 @@ class Module:
             for name, parameter in self.named_parameters():
                 parameter.name = name
 
-    def children(self):
+    def children(self) -> "list[tuple[str, Module]]":
         """The modules directly in this one, with their names, in the order in which they were assigned."""
-        found = []
+        found: list[tuple[str, Module]] = []
         for name, value in vars(self).items():
             if isinstance(value, Module):
                 found.append((name, value))
@@ -69,29 +87,27 @@ class Module:
                 found += [(f"{name}.{i}", item) for i, item in enumerate(value) if isinstance(item, Module)]
         return found
 
-    def named_parameters(self):
+    def named_parameters(self) -> list[tuple[str, Parameter]]:
         """All parameters with their full names; one that is used in two places comes once, under its first name."""
-        found, seen = [], set()
-        places = [("", self)]
+        found: dict[Parameter, str] = {}
+        places: list[tuple[str, Module]] = [("", self)]
         while places:
             prefix, module = places.pop(0)
             own = [(prefix + name, value) for name, value in vars(module).items() if isinstance(value, Parameter)]
             for name, parameter in own:
-                if parameter not in seen:
-                    seen.add(parameter)
-                    found.append((name, parameter))
+                found.setdefault(parameter, name)
             places = [(f"{prefix}{name}.", child) for name, child in module.children()] + places
-        return found
+        return [(name, parameter) for parameter, name in found.items()]
 
-    def parameters(self):
+    def parameters(self) -> list[Parameter]:
         """All parameters, each once."""
         return [parameter for _, parameter in self.named_parameters()]
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, np.ndarray]:
         """The values of all parameters by name, as arrays of their own."""
         return {name: parameter.data.copy() for name, parameter in self.named_parameters()}
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, ArrayLike]) -> None:
         """Take the values of all parameters from `state`, which must have just their names and shapes.
 
         Nothing is changed if anything does not fit.
@@ -112,22 +128,22 @@ class Module:
         for name, parameter in parameters.items():
             parameter.data = arrays[name]
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         """Forget the gradients of all parameters."""
         for parameter in self.parameters():
             parameter.grad = None
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> "Self":
         """Turn on what belongs to training only, such as dropout; returns the module."""
         self.training = mode
         for _, child in self.children():
             child.train(mode)
         return self
 
-    def eval(self):
+    def eval(self) -> "Self":
         """Turn off what belongs to training only; returns the module."""
         return self.train(False)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         count = sum(parameter.size for parameter in self.parameters())
         return f"<{type(self).__name__} {self.name or ''}: {count:,} parameters>".replace(" :", ":")

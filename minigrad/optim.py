@@ -3,6 +3,8 @@
 A step gives each parameter a new array and leaves the old one alone, because a recorded graph may still need it.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from minigrad.arrays import as_array
@@ -18,7 +20,7 @@ class Optimizer:
         TypeError: anything but a list of leaves that ask for a gradient, such as `model.parameters()`.
     """
 
-    def __init__(self, parameters, lr):
+    def __init__(self, parameters: Iterable[Tensor], lr: float):
         if isinstance(parameters, Tensor) or hasattr(parameters, "parameters"):
             got = type(parameters).__name__
             raise TypeError(f"an optimizer takes a list, such as model.parameters() or [weight, bias]; got a {got}")
@@ -29,7 +31,7 @@ class Optimizer:
         self.parameters = list(dict.fromkeys(parameters))
         self.lr = lr
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         """Forget the gradients of all parameters."""
         for p in self.parameters:
             p.grad = None
@@ -46,12 +48,12 @@ class SGD(Optimizer):
     array([0.5])
     """
 
-    def __init__(self, parameters, lr, momentum=0.0):
+    def __init__(self, parameters: Iterable[Tensor], lr: float, momentum: float = 0.0):
         super().__init__(parameters, lr)
         self.momentum = momentum
         self.velocities = [np.zeros_like(p.data) for p in self.parameters]
 
-    def step(self):
+    def step(self) -> None:
         """Move every parameter that has a gradient."""
         for i, p in enumerate(self.parameters):
             if p.grad is not None:
@@ -66,14 +68,21 @@ class AdamW(Optimizer):
     p = p - lr * ((m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps) + weight_decay * p).
     """
 
-    def __init__(self, parameters, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    def __init__(
+        self,
+        parameters: Iterable[Tensor],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ):
         super().__init__(parameters, lr)
         self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
         self.t = 0
         self.m = [np.zeros_like(p.data) for p in self.parameters]
         self.v = [np.zeros_like(p.data) for p in self.parameters]
 
-    def step(self):
+    def step(self) -> None:
         """Move every parameter that has a gradient."""
         self.t += 1
         b1, b2 = self.betas

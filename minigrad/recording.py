@@ -7,7 +7,7 @@ import os
 import sys
 import weakref
 from contextlib import ContextDecorator
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from glob import glob
 
 RECORDING = ContextVar("recording", default=True)
@@ -76,13 +76,13 @@ class no_grad(ContextDecorator):
     False
     """
 
-    def __init__(self):
-        self.tokens = []
+    def __init__(self) -> None:
+        self.tokens: list[Token[bool]] = []
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.tokens.append(RECORDING.set(False))
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         RECORDING.reset(self.tokens.pop())
 
 
@@ -99,12 +99,12 @@ class scope(ContextDecorator):
     'block.attention.softmax'
     """
 
-    def __init__(self, name):
+    def __init__(self, name: object) -> None:
         self.name = str(name)
-        self.tokens = []
+        self.tokens: list[Token[tuple[str, ...]]] = []
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.tokens.append(SCOPE.set((*SCOPE.get(), self.name)))
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         SCOPE.reset(self.tokens.pop())

@@ -3,6 +3,11 @@
 Without a watcher all of this costs the engine one test of an empty list, before and after each rule.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 WATCHERS: "list[Watcher]" = []
 
 
@@ -13,11 +18,11 @@ class Watcher:
     in the frame that is about to run the rule.
     """
 
-    def __enter__(self):
+    def __enter__(self) -> "Self":
         WATCHERS.append(self)
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         WATCHERS.remove(self)
 
     def before_forward(self, op):

@@ -1,12 +1,22 @@
 """detect_anomaly: which op made the first NaN or inf, and where it came from."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from minigrad.backprop import topological_order
 from minigrad.debugging.paths import descendants
 from minigrad.debugging.words import first_bad, input_names, is_bad, made_at, name_of, numbers_of, result_name, rule_of
+from minigrad.op import Op
 from minigrad.recording import user_frame
+from minigrad.tensor import Tensor
 from minigrad.watching import Watcher
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from minigrad.drawing import Picture
 
 RED, SHADE = "#d7191c", "#f4a582"
 
@@ -23,9 +33,18 @@ class Anomaly:
         output: the tensor whose graph holds all of them.
     """
 
-    def __init__(self, phase, tensor, op, array, what, tainted, output):
+    def __init__(
+        self,
+        phase: str,
+        tensor: Tensor,
+        op: Op | None,
+        array: np.ndarray,
+        what: str,
+        tainted: list[Tensor],
+        output: Tensor,
+    ):
         self.phase, self.tensor, self.op = phase, tensor, op
-        self.index = first_bad(array)
+        self.index: tuple[int, ...] = first_bad(array)
         self.tainted, self.output = tainted, output
         self.lines = [f"{what} {array[self.index]} at index {self.index} of shape {array.shape}."]
         if op is not None:
@@ -35,7 +54,7 @@ class Anomaly:
                 for name, x in zip(input_names(op), op.inputs, strict=True)
             ]
 
-    def draw(self, path=None, **options):
+    def draw(self, path: str | Path | None = None, **options: Any) -> "Picture":
         """The graph with the culprit red and what it spoils shaded; options as in `minigrad.draw`."""
         from minigrad.drawing import draw  # noqa: PLC0415  (a picture is for who asks for it)
 
@@ -53,11 +72,11 @@ class Anomaly:
 class AnomalyError(FloatingPointError):
     """What `detect_anomaly` raises. `anomaly` tells it in detail, `draw` makes the picture."""
 
-    def __init__(self, anomaly):
+    def __init__(self, anomaly: Anomaly):
         super().__init__(str(anomaly))
         self.anomaly = anomaly
 
-    def draw(self, path=None, **options):
+    def draw(self, path: str | Path | None = None, **options: Any) -> "Picture":
         """See `Anomaly.draw`."""
         return self.anomaly.draw(path, **options)
 
@@ -86,21 +105,21 @@ class detect_anomaly(Watcher):
         spoiled    3 results: log, multiply, sum
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.forget()
-        self.errstates = []
+        self.errstates: list[np.errstate] = []
 
     def forget(self):
         """No forward anomaly so far, and no pass."""
         self.culprit = self.op = self.output = None
         self.tainted = {}  # the culprit's result and what was made of it; a dict keeps the order
 
-    def __enter__(self):
+    def __enter__(self) -> "Self":
         self.errstates.append(np.errstate(all="ignore"))
         self.errstates[-1].__enter__()
         return super().__enter__()
 
-    def __exit__(self, kind, *error):
+    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
         super().__exit__(kind, *error)
         self.errstates.pop().__exit__(kind, *error)
         culprit, op, tainted = self.culprit, self.op, list(self.tainted)

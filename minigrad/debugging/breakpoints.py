@@ -1,9 +1,11 @@
 """break_at: stop in the debugger where it matters, by the name of an op."""
 
 import warnings
+from collections.abc import Callable
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
+from minigrad.backprop import Step
 from minigrad.op import Op
 from minigrad.watching import Watcher
 
@@ -40,17 +42,16 @@ class break_at(Watcher):
     ...     x.softmax().norm().backward()  # no NaN, no stop
     """
 
-    def __init__(self, where, forward=True, backward=True):
-        is_class = isinstance(where, type)
-        if not (issubclass(where, Op) if is_class else isinstance(where, str) or callable(where)):
+    def __init__(self, where: str | type[Op] | Callable[[Step], object], forward: bool = True, backward: bool = True):
+        if not (issubclass(where, Op) if isinstance(where, type) else isinstance(where, str) or callable(where)):
             raise TypeError(
                 f"break_at takes the name of an op or a glob, an op class, or a condition on a step; got {where!r}"
             )
         self.where = where
-        self.is_condition = not is_class and callable(where)
+        self.is_condition = not isinstance(where, (str, type))
         self.forward, self.backward = forward, backward
         self.is_found = False
-        self.paths = set()
+        self.paths: set[str] = set()
 
     def before_forward(self, op):
         return self.forward and not self.is_condition and self.matches(op)
@@ -67,7 +68,7 @@ class break_at(Watcher):
         self.is_found = self.is_found or is_meant
         return is_meant
 
-    def __exit__(self, kind, *error):
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         super().__exit__(kind, *error)
         if kind is None and self.paths and not self.is_found:
             wanted = self.where if isinstance(self.where, str) else self.where.__name__.lower()

@@ -1,11 +1,14 @@
 """why: the answer to "why is my gradient None, zero or NaN?", with the path on which it was lost."""
 
+from collections.abc import Iterable
+
 from minigrad.arrays import norm
 from minigrad.backprop import topological_order
 from minigrad.debugging.anomalies import made_backward, trace
 from minigrad.debugging.paths import descendants, in_words, path, readers
 from minigrad.debugging.reasons import reason, share_of_zeros
 from minigrad.debugging.words import amount, input_names, is_bad, line_at, made_at, name_of
+from minigrad.op import Op
 from minigrad.tensor import Tensor
 
 SMALL = 1e-6  # a gradient this much below the loss's own is worth an explanation
@@ -23,22 +26,24 @@ class Answer:
         cause: the op at that place, if it is an op.
     """
 
-    def __init__(self, tensor, verdict, lines, path=(), cause=None):
+    def __init__(
+        self, tensor: Tensor, verdict: str, lines: list[str], path: Iterable[Tensor] = (), cause: Op | None = None
+    ):
         self.tensor, self.verdict, self.lines = tensor, verdict, lines
         self.path, self.cause = list(path), cause
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"The gradient of {name_of(self.tensor)} {self.tensor.shape}: {self.verdict}."]
         lines += [f"  {line}" for line in self.lines]
         if self.path:
             lines.append(f"  path: {in_words(self.path)}")
         return "\n".join(lines)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<why {name_of(self.tensor)}: {self.verdict}>"
 
 
-def why(tensor, loss):
+def why(tensor: Tensor, loss: Tensor) -> Answer:
     """Say why the gradient of a tensor is None, zero or NaN, and where on the way from the loss that happened.
 
     Call it after ``loss.backward()``; it reads what the pass left, changes nothing, and runs no pass of its own.

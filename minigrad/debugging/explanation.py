@@ -5,17 +5,17 @@ import numpy as np
 from minigrad.arrays import norm
 from minigrad.backprop import topological_order
 from minigrad.debugging.paths import readers
-from minigrad.debugging.rule_check import check_rule
+from minigrad.debugging.rule_check import Check, check_rule
 from minigrad.debugging.words import amount, input_names, made_at, name_of, numbers_of, result_name, rule_of
+from minigrad.op import Op
 from minigrad.tensor import Tensor
 
 
 class Contribution:
     """What one reader delivered to the tensor: `op`'s gradient for its input number `index`."""
 
-    def __init__(self, op, index):
-        self.op, self.index = op, index
-        self.gradient = op.grad_inputs[index]
+    def __init__(self, op: Op, index: int, gradient: np.ndarray):
+        self.op, self.index, self.gradient = op, index, gradient
 
     def __repr__(self):
         return f"<contribution of {self.op.path}, input {self.index}, norm={norm(self.gradient):.4g}>"
@@ -32,7 +32,7 @@ class Delivery:
             the input along them.
     """
 
-    def __init__(self, name, tensor, gradient, summed_axes):
+    def __init__(self, name: str, tensor: Tensor, gradient: np.ndarray | None, summed_axes: tuple[int, ...]):
         self.name, self.tensor, self.gradient, self.summed_axes = name, tensor, gradient, summed_axes
 
     def __repr__(self):
@@ -50,7 +50,9 @@ class Explanation:
         check: of the op's rule against finite differences; None for a leaf.
     """
 
-    def __init__(self, tensor, contributions, deliveries, check):
+    def __init__(
+        self, tensor: Tensor, contributions: list[Contribution], deliveries: list[Delivery], check: Check | None
+    ):
         self.tensor = tensor
         self.contributions, self.deliveries, self.check = contributions, deliveries, check
 
@@ -68,7 +70,7 @@ class Explanation:
         return f"<explanation of {name_of(self.tensor)}, {len(self.contributions)} contributions>"
 
 
-def explain(tensor, loss=None):
+def explain(tensor: Tensor, loss: Tensor | None = None) -> Explanation:
     """Explain a tensor's gradient: its op's rule, who contributed, what went on to the inputs, and whether it is right.
 
     Call it after ``backward()``, which keeps what every reader delivered.
@@ -110,7 +112,7 @@ def contributions_to(tensor):
     """What the readers of a tensor delivered to it, in the order of a backward pass."""
     delivered = [op for op in reversed(readers(tensor)) if op.grad_inputs is not None]
     edges = [(op, i) for op in delivered for i, x in enumerate(op.inputs) if x is tensor]
-    return [Contribution(op, i) for op, i in edges if op.grad_inputs[i] is not None]
+    return [Contribution(op, i, op.grad_inputs[i]) for op, i in edges if op.grad_inputs[i] is not None]
 
 
 def deliveries_of(tensor):

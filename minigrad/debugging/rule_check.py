@@ -22,12 +22,12 @@ class Check:
         wrong: the first entry that disagrees, as (input, index, gradient, slope); None if all agree.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.compared = self.skipped = 0
         self.worst = 0.0
-        self.wrong = None
+        self.wrong: tuple[str, tuple[int, ...], float, float] | None = None
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.wrong is None
 
     def __str__(self):

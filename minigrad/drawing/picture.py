@@ -2,9 +2,10 @@
 
 import sys
 import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from minigrad.drawing.collapse import view_within
+from minigrad.drawing.collapse import View, view_within
 from minigrad.drawing.dot import dot_text
 from minigrad.drawing.files import check_place, write_whole
 from minigrad.drawing.mermaid import mermaid_text
@@ -12,6 +13,7 @@ from minigrad.drawing.renderer import NoRendererError, render
 from minigrad.drawing.style import Look
 from minigrad.drawing.text_tree import tree_text
 from minigrad.graph import Graph
+from minigrad.tensor import Tensor
 
 RENDERED = ("svg", "png", "pdf")
 FORMATS = (*RENDERED, "dot", "gv", "mmd", "txt")
@@ -27,25 +29,25 @@ class Picture:
         path: the file that it was last saved to; None if none.
     """
 
-    def __init__(self, view, look, limit=None):
+    def __init__(self, view: View, look: Look, limit: int | None = None):
         self.view = view
         self.look = look
         self.limit = limit
-        self.path = None
+        self.path: Path | None = None
 
-    def dot(self):
+    def dot(self) -> str:
         """As DOT text, for Graphviz."""
         return dot_text(self.view, self.look)
 
-    def mermaid(self):
+    def mermaid(self) -> str:
         """As Mermaid text, for Markdown."""
         return mermaid_text(self.view, self.look)
 
-    def text(self):
+    def text(self) -> str:
         """As an indented tree, for a terminal."""
         return tree_text(self.view, self.look)
 
-    def svg(self):
+    def svg(self) -> str:
         """As the text of an svg that shrinks with the page it is put into. Nodes have ids n0, n1 ..., arrows e0 ...
 
         Raises:
@@ -54,7 +56,7 @@ class Picture:
         """
         return self.rendered("svg").decode().replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
 
-    def rendered(self, format):
+    def rendered(self, format: str) -> bytes:
         if self.is_too_large():
             raise ValueError(
                 f"draw: {len(self.view.items):,} nodes even with all boxes closed, more than the limit of "
@@ -62,10 +64,10 @@ class Picture:
             )
         return render(self.dot(), format)
 
-    def is_too_large(self):
+    def is_too_large(self) -> bool:
         return self.limit is not None and len(self.view.items) > self.limit
 
-    def content(self, format):
+    def content(self, format: str) -> bytes:
         """The bytes of a file in this format."""
         if format == "svg":
             return self.svg().encode()
@@ -74,7 +76,7 @@ class Picture:
         texts = {"dot": self.dot, "gv": self.dot, "mmd": self.mermaid, "txt": self.text}
         return (texts[format]() + "\n").encode()
 
-    def save(self, path):
+    def save(self, path: str | Path) -> None:
         """Write it in the format that the suffix names: svg, png, pdf, dot, mmd (Mermaid) or txt.
 
         The file is written whole or not at all. Without a program that draws the format, the DOT text is written
@@ -98,7 +100,7 @@ class Picture:
         write_whole(path, content)
         self.path = path
 
-    def show(self):
+    def show(self) -> None:
         """Show it from anywhere in a notebook's cell; in a terminal, print it as text."""
         if "IPython" in sys.modules:
             sys.modules["IPython"].display.display(self)
@@ -114,26 +116,26 @@ class Picture:
         except NoRendererError as error:
             return {"text/plain": f"{self.text()}\n{error}"}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Picture of {self.view.graph}, {len(self.view.items):,} shown>"
 
 
 def draw(
-    tensor,
-    path=None,
-    depth=None,
-    values="auto",
-    grads=True,
-    direction="TB",
+    tensor: Tensor | Graph,
+    path: str | Path | None = None,
+    depth: int | None = None,
+    values: str | bool = "auto",
+    grads: bool = True,
+    direction: str = "TB",
     *,
-    expand=(),
-    flow="forward",
-    title=None,
-    legend=True,
-    highlight=None,
-    meanings=None,
-    limit=1500,
-):
+    expand: str | Iterable[str] = (),
+    flow: str = "forward",
+    title: str | None = None,
+    legend: bool = True,
+    highlight: Mapping[Tensor, str] | None = None,
+    meanings: Mapping[str, str] | None = None,
+    limit: int | None = 1500,
+) -> Picture:
     """Draw how a tensor was made and, after `backward()`, the gradients that came back.
 
     Boxes are scopes, the boldest lines are the skips of residuals, and a legend says what the rest means.

@@ -8,11 +8,12 @@ from string import Template
 
 from minigrad.drawing.files import check_place, write_whole
 from minigrad.drawing.page import page_data
+from minigrad.tensor import Tensor
 
 SCRIPTS = ("dom.js", "heatmap.js", "passes.js", "diagram.js", "outline.js", "panel.js", "stepper.js")
 
 
-def write_stepper(tensor, path="backprop.html", title=None):
+def write_stepper(tensor: Tensor, path: str | Path = "backprop.html", title: str | None = None) -> Path:
     """Write a page that steps through how `tensor` was made, and how its gradient gets back.
 
     The page is one file that needs no network and no server: open it in a browser. It shows the graph, and for each

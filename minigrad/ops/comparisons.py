@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.arrays import TensorLike
+from minigrad.tensor import Tensor
 
 
 def less(x: Tensor, y: TensorLike) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from minigrad.arrays import TensorLike
 from minigrad.op import Op
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.tensor import Tensor
 
 
 class Exp(Op):

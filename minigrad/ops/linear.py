@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
+from minigrad.arrays import TensorLike
 from minigrad.op import Op
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.tensor import Tensor
 
 
 class Linear(Op):

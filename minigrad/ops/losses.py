@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from minigrad.arrays import TensorLike
 from minigrad.op import Op
 from minigrad.ops.softmax import softmax_parts
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.tensor import Tensor
 
 
 class CrossEntropy(Op):

@@ -5,8 +5,9 @@ import string
 
 import numpy as np
 
+from minigrad.arrays import TensorLike
 from minigrad.op import Op
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.tensor import Tensor
 
 
 class Matmul(Op):

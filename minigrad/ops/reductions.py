@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from minigrad.arrays import TensorLike
 from minigrad.op import Op
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.tensor import Tensor
 
 Axis: TypeAlias = int | tuple[int, ...] | None
 

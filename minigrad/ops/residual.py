@@ -1,7 +1,8 @@
 """The residual addition: an addition that knows which of its inputs is the skip."""
 
+from minigrad.arrays import TensorLike
 from minigrad.ops.arithmetic import Add
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.tensor import Tensor
 
 
 class ResidualAdd(Add):
@@ -24,7 +25,7 @@ class ResidualAdd(Add):
         return grad_skip, grad_branch
 
     @property
-    def path(self):
+    def path(self) -> str:
         """Its scopes and its label: `blocks.0.attention`."""
         return ".".join((*self.scope, self.label or self.name))
 

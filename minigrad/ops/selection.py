@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from minigrad.arrays import TensorLike
 from minigrad.op import Op
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.tensor import Tensor
 
 
 class Where(Op):
@@ -12,7 +13,7 @@ class Where(Op):
 
     The side that was not taken receives exactly 0, and so does what it was made from element by element or row by
     row, even where a slope on the way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.
-    (How: see minigrad/taking.py.)
+    (How: see minigrad/gradients.py.)
     """
 
     elementwise = selects = True

@@ -6,9 +6,10 @@ attend to nothing) has no maximum to subtract; by convention its probabilities a
 
 import numpy as np
 
+from minigrad.arrays import TensorLike
 from minigrad.op import Op
 from minigrad.ops.reductions import Axis, Reduction
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.tensor import Tensor
 
 
 class Softmax(Op):
