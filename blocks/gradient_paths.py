@@ -13,8 +13,9 @@ import numpy as np
 from blocks.gradient_tables import GradientPaths, ResidualGradient, ResidualGradients
 from minigrad.arrays import TensorLike
 from minigrad.backprop import topological_order
-from minigrad.gradients import delivered, first_gradient, forget_what_was_taken, total
+from minigrad.gradients import delivered, first_gradient, total
 from minigrad.ops.residual import ResidualAdd
+from minigrad.taking import forget_what_was_taken
 from minigrad.tensor import Tensor
 
 MAX_ROUTES = 4096

@@ -49,7 +49,7 @@ class Op:
     elementwise = False  # True if y[i] depends on x[i] alone, and backward returns gradients in y's shape
     moves = False  # True if y holds elements of x, or sums of them, so that backward only moves and adds
     selects = False  # True if it can leave elements of its inputs out, as where and indexing do
-    taken: "bool | np.ndarray" = True  # which elements of y some reader took, in this pass; see gradients.py
+    taken: "bool | np.ndarray" = True  # which elements of y were taken by its readers, in this pass; see taking.py
 
     inputs: tuple[Tensor, ...] = ()
     grad_inputs: tuple[np.ndarray | None, ...] | None = None
