@@ -13,7 +13,7 @@ class Where(Op):
 
     The side that was not taken receives exactly 0, and so does what it was made from element by element or row by
     row, even where a slope on the way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.
-    (How: see minigrad/gradients.py.)
+    (How: see minigrad/taking.py.)
     """
 
     elementwise = selects = True
