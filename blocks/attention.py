@@ -1,5 +1,7 @@
 """Multi-head self-attention: how tokens exchange information (Vaswani et al. 2017, section 3.2)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import DTypeLike
 
@@ -47,7 +49,7 @@ class MultiHeadAttention(Module):
         self.dropout = Dropout(dropout, rng=rng)
         self.weights: np.ndarray | None = None
 
-    def forward(self, x: Tensor, mask: "TensorLike | None" = None) -> Tensor:
+    def forward(self, x: Tensor, mask: TensorLike | None = None) -> Tensor:
         """Attention of the tokens of x among themselves.
 
         Args:

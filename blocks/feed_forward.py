@@ -1,5 +1,7 @@
 """The feed-forward network: what each token makes of its own numbers, without looking at the others."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import DTypeLike
 

@@ -1,5 +1,7 @@
 """A language model: tokens in, a probability for each token that could come next out."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -50,7 +52,7 @@ class LanguageModel(Stack):
         super().__init__(n_blocks, d_model, n_heads, d_ff, **options)
         self.output = None if tied else Linear(d_model, n_tokens, bias=False, dtype=dtype, rng=rng)
 
-    def forward(self, tokens: TensorLike, mask: "TensorLike | None" = None) -> Tensor:
+    def forward(self, tokens: TensorLike, mask: TensorLike | None = None) -> Tensor:
         """The scores (logits) for the token after each place.
 
         Args:
@@ -74,6 +76,6 @@ class LanguageModel(Stack):
             )
         return self.dropout(self.tokens(tokens) + self.positions(np.arange(length)))
 
-    def probabilities(self, tokens: TensorLike, mask: "TensorLike | None" = None) -> Tensor:
+    def probabilities(self, tokens: TensorLike, mask: TensorLike | None = None) -> Tensor:
         """The probability of each token to come after each place, (..., T, V); rows add up to 1."""
         return softmax(self(tokens, mask), axis=-1)

@@ -1,5 +1,7 @@
 """The small layers that everything else is built of."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import DTypeLike
 

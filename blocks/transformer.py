@@ -1,5 +1,7 @@
 """The Transformer block, and a stack of them."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -76,7 +78,7 @@ class TransformerBlock(Module):
         self.dropout = Dropout(dropout, rng=rng)
         self.add = with_residual if residual else without_residual
 
-    def forward(self, x: Tensor, mask: "TensorLike | None" = None) -> Tensor:
+    def forward(self, x: Tensor, mask: TensorLike | None = None) -> Tensor:
         """One block: (..., T, d_model) in, the same shape out. For `mask` see `MultiHeadAttention.forward`."""
         if x.ndim < 2 or x.shape[-1] != self.d_model:
             raise ValueError(f"{self.name}: x must be (..., T, {self.d_model}); got shape {x.shape}")
@@ -137,7 +139,7 @@ class Stack(Module):
         if final_norm or (final_norm is None and norm == "pre"):
             self.final_norm = LayerNorm(d_model, eps=options.get("eps", 1e-5), dtype=options.get("dtype", np.float64))
 
-    def forward(self, x: Tensor, mask: "TensorLike | None" = None) -> Tensor:
+    def forward(self, x: Tensor, mask: TensorLike | None = None) -> Tensor:
         for block in self.blocks:
             x = block(x, mask)  # (..., T, d_model)
         return x if self.final_norm is None else self.final_norm(x)

@@ -24,22 +24,22 @@ from minigrad.ops.softmax import log_softmax, logsumexp, softmax
 from minigrad.recording import no_grad, scope
 from minigrad.tensor import Tensor
 
-if TYPE_CHECKING:
-    from minigrad.debugging import break_at, detect_anomaly, explain, why
-    from minigrad.drawing import Graph, draw, write_stepper
-
 # Loaded when they are first asked for, so that a script that trains does not wait for what it does not use.
 ON_DEMAND = {
     "minigrad.debugging": ("break_at", "detect_anomaly", "explain", "why"),
     "minigrad.drawing": ("Graph", "draw", "write_stepper"),
 }
 
+if TYPE_CHECKING:
+    from minigrad.debugging import break_at, detect_anomaly, explain, why
+    from minigrad.drawing import Graph, draw, write_stepper
+else:  # unseen by type checkers, which would take it for leave to ask for any name
 
-def __getattr__(name):
-    for module, names in ON_DEMAND.items():
-        if name in names:
-            return getattr(importlib.import_module(module), name)
-    raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
+    def __getattr__(name):
+        for module, names in ON_DEMAND.items():
+            if name in names:
+                return getattr(importlib.import_module(module), name)
+        raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
 
 __all__ = [

@@ -30,7 +30,7 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
-    def __init__(self, data: ArrayLike, requires_grad: bool = True, name: str | None = None):
+    def __init__(self, data: "ArrayLike", requires_grad: bool = True, name: str | None = None):
         super().__init__(data, requires_grad, name)
 
 
@@ -107,7 +107,7 @@ class Module:
         """The values of all parameters by name, as arrays of their own."""
         return {name: parameter.data.copy() for name, parameter in self.named_parameters()}
 
-    def load_state_dict(self, state: Mapping[str, ArrayLike]) -> None:
+    def load_state_dict(self, state: "Mapping[str, ArrayLike]") -> None:
         """Take the values of all parameters from `state`, which must have just their names and shapes.
 
         Nothing is changed if anything does not fit.

@@ -31,10 +31,10 @@ class Operators:
     __getitem__ = shapes.getitem
     __len__, __iter__, __bool__ = protocols.length, protocols.iterate, protocols.truth
     __float__, __int__, __index__ = protocols.as_float, protocols.as_int, protocols.as_index
+    __deepcopy__ = protocols.deep_copy
     if not TYPE_CHECKING:  # refused, mostly: a checker that does not see them says so before the program runs
         __setitem__ = protocols.refuse_writing
         __array__, __array_function__ = protocols.as_numpy, protocols.numpy_function
-    __deepcopy__ = protocols.deep_copy
 
     __lt__, __le__ = comparisons.less, comparisons.less_equal
     __gt__, __ge__ = comparisons.greater, comparisons.greater_equal

@@ -95,5 +95,5 @@ class AdamW(Optimizer):
                 move(p, self.lr * (m / (np.sqrt(v) + self.eps) + self.weight_decay * p.data))
 
 
-def move(parameter, change):
+def move(parameter: Tensor, change: np.ndarray) -> None:
     parameter.data = as_array(parameter.data - change, parameter.dtype)

@@ -52,10 +52,10 @@ class Tensor(Operators):
     op: "Op | None"
     requires_grad: bool
     name: str | None
-    hooks: tuple[Callable, ...]  # see hooks.on_gradient
+    hooks: tuple[Callable[[np.ndarray], np.ndarray | None], ...]  # see hooks.on_gradient
     cut: Cut | None  # set where detach() or no_grad() made a constant of a result
 
-    def __init__(self, data: ArrayLike, requires_grad: bool = False, name: str | None = None):
+    def __init__(self, data: "ArrayLike", requires_grad: bool = False, name: str | None = None):
         self.data = as_array(data)
         self.grad = None
         self.op = None

@@ -8,6 +8,7 @@ import math
 import textwrap
 from pathlib import Path
 
+from minigrad.arrays import norm
 from minigrad.drawing.arrows import strength
 from minigrad.drawing.collapse import View
 from minigrad.drawing.formulas import rule_of
@@ -15,7 +16,7 @@ from minigrad.drawing.layout import layouts
 from minigrad.drawing.page_arrays import PageArrays, side_for
 from minigrad.drawing.passes import gradient_steps
 from minigrad.drawing.style import kind_of
-from minigrad.drawing.words import clean, details_of, norm, place_text, shape_text, title_of
+from minigrad.drawing.words import clean, details_of, place_text, shape_text, title_of
 from minigrad.graph import Graph
 from minigrad.ops.residual import ResidualAdd
 

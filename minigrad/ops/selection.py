@@ -124,7 +124,7 @@ def minimum(x: TensorLike, y: TensorLike) -> Tensor:
     return Minimum()(x, y)
 
 
-def clip(x: TensorLike, low: ArrayLike | None = None, high: ArrayLike | None = None) -> Tensor:
+def clip(x: TensorLike, low: "ArrayLike | None" = None, high: "ArrayLike | None" = None) -> Tensor:
     """x held between two bounds, numbers or arrays; None leaves a side open. The slope at a bound is 1.
 
     >>> clip(Tensor([-1.0, 0.5, 2.0]), 0, 1).data
