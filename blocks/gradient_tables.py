@@ -170,9 +170,9 @@ def in_words(residual):
         return "nothing arrives"
     if not residual.skip.any() or not residual.branch.any():
         return "branch alone" if residual.branch.any() else "skip alone"
-    if abs(residual.cosine) <= 0.3:
-        return "nearly at right angles"
-    return "they add up" if residual.cosine > 0 else "they oppose each other"
+    if abs(residual.cosine) <= 0.1:
+        return "at right angles"
+    return "they help" if residual.cosine > 0 else "they cancel"
 
 
 def number(value, form):
