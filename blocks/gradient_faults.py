@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from blocks.gradient_paths import ByStretch, Path, carry
+from blocks.gradient_paths import Between, ByStretch, carry
 from blocks.gradient_tables import GradientFault, GradientFaults
 from minigrad.arrays import TensorLike, norm
 from minigrad.backprop import topological_order
@@ -52,7 +52,7 @@ def gradient_faults(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -
     >>> gradient_faults((block(x) ** 2).sum(), x)
     [<dead branch: block.attention_residual>]
     """
-    path = Path(loss, x)
+    path = Between(loss, x)
     survey = Survey(path)
     parts = carry(path, first_gradient(loss, grad), survey)
     layers = [(tensor, survey.norms[tensor]) for tensor in bottlenecks(path) if tensor.shape == x.shape]

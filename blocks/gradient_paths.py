@@ -52,7 +52,7 @@ def residual_gradients(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None
 
 def split_by_residual(loss, x, grad=None):
     """A dict from the residual additions to their `ResidualGradient`, in order from the input."""
-    path = Path(loss, x)
+    path = Between(loss, x)
     split = ByStretch(path)
     carry(path, first_gradient(loss, grad), split)
     return {
@@ -92,7 +92,7 @@ def gradient_paths(loss: Tensor, x: Tensor, by: str = "route", grad: "TensorLike
     """
     if by not in SPLITS:
         raise ValueError(f"gradient_paths: by is one of {', '.join(SPLITS)}; got {by!r}")
-    path = Path(loss, x)
+    path = Between(loss, x)
     if by == "route" and 2 ** len(path.residuals) > MAX_ROUTES:
         raise ValueError(
             f"gradient_paths: {len(path.residuals)} residuals make 2^{len(path.residuals)} routes, and more than "
@@ -103,7 +103,7 @@ def gradient_paths(loss: Tensor, x: Tensor, by: str = "route", grad: "TensorLike
     return GradientPaths(split.named(parts, x), by, list(path.residuals.values()))
 
 
-class Path:
+class Between:
     """What lies between two tensors: the order to walk in, the tensors that lead to x, and the residuals.
 
     Attributes:

@@ -60,13 +60,13 @@ class ResidualGradients(list[ResidualGradient]):
             )
             for residual in self
         ]
-        header = ("residual", "|total|", "|skip|", "|branch|", "skip", "branch", "cosine", "")
+        header = ("residual", "|total|", "|skip|", "|branch|", "skip share", "branch share", "cosine", "together")
         return (
             "Gradient at the input of each residual, from the input to the output\n\n"
             + table(header, rows)
-            + "\n\ntotal = skip + branch. |.| is the norm over all elements. A share is the part's component along the"
-            "\ntotal, so the two sum to 100%; it is negative for a part that the other outweighs. Cosine: of the angle"
-            "\nbetween skip and branch, +1 where they help each other, -1 where they cancel."
+            + "\n\ntotal = skip + branch, and |.| is the norm over all elements. A share is part . total / |total|^2, how far"
+            "\nthe part goes along the total: the two sum to 100%, and one that works against the other is negative."
+            "\nCosine: of the angle between skip and branch."
         )
 
     def _repr_pretty_(self, printer, cycle):
@@ -170,9 +170,9 @@ def in_words(residual):
         return "nothing arrives"
     if not residual.skip.any() or not residual.branch.any():
         return "branch alone" if residual.branch.any() else "skip alone"
-    if abs(residual.cosine) <= 0.1:
-        return "at right angles"
-    return "they help" if residual.cosine > 0 else "they cancel"
+    if abs(residual.cosine) <= 0.3:
+        return "nearly at right angles"
+    return "they add up" if residual.cosine > 0 else "they oppose each other"
 
 
 def number(value, form):

@@ -3,58 +3,66 @@
 from pathlib import Path
 from typing import Any
 
-from blocks.gradient_paths import split_by_residual
-from blocks.gradient_tables import number
+from blocks.gradient_paths import Between
+from blocks.gradient_tables import share
 from minigrad import Graph, Tensor, draw
-from minigrad.arrays import TensorLike
 from minigrad.drawing import Picture
 from minigrad.drawing.collapse import outer_depth
 from minigrad.ops.residual import ResidualAdd
 
 
 def draw_residual_gradients(
-    loss: Tensor,
-    x: Tensor,
-    path: str | Path | None = None,
-    depth: int | None = None,
-    grad: "TensorLike | None" = None,
-    **options: Any,
+    loss: Tensor, x: Tensor, path: str | Path | None = None, depth: int | None = None, **options: Any
 ) -> Picture:
-    """Draw how `loss` was made, and write on the two arrows into each residual how much of the gradient came that way.
+    """Draw how `loss` was made, and write on the arrows that meet at a residual's input how much came along each.
 
-    A share is that of `residual_gradients`: of the gradient at the residual's input, the part that came over its skip
-    or through its branch. The two sum to 100%; one of them is negative if the other outweighs it. As in every picture,
-    the other numbers are norms of gradients, and they are there after `loss.backward()`.
+    Call `loss.backward()` before. A share is the component of what an arrow delivered along the sum of all that
+    arrives there, as in `residual_gradients`: they sum to 100%, and one that works against the others is negative.
 
     Args:
-        loss, x, grad: as in `residual_gradients`.
-        path: the file to write, see `minigrad.draw`.
+        loss, x: the residuals between these two are looked at.
+        path: the file to write, see `minigrad.draw`; None writes nothing.
         depth: levels of boxes to open; by default just so many that the residuals can be seen.
-        options: the others of `minigrad.draw`; arrays are left out unless `values` asks for them.
+        options: the others of `minigrad.draw`. By default the arrows follow the gradient, from the loss down to x, and
+            arrays are left out.
 
     Returns:
         A `Picture`, which shows itself in a notebook.
 
     Raises:
-        ValueError: as `residual_gradients` and `minigrad.draw` do, and if there is no residual between the two.
+        ValueError: as `minigrad.draw` does, and if there is no residual between the two.
+        RuntimeError: no gradients were kept, because `loss.backward()` was not called.
 
     >>> from blocks import lesson_block
     >>> block, x = lesson_block()
-    >>> draw_residual_gradients((block(x) ** 2).sum(), x)
+    >>> loss = (block(x) ** 2).sum()
+    >>> loss.backward()
+    >>> draw_residual_gradients(loss, x)
     <Picture of <Graph of sum: ... nodes, ... edges>, ... shown>
     """
-    residuals = split_by_residual(loss, x, grad)
+    residuals = Between(loss, x).residuals
     if not residuals:
         raise ValueError("draw_residual_gradients: there is no residual between the loss and x, so no share to show")
     graph = Graph(loss)
-    for edge in graph.edges:
-        residual = residuals.get(edge.target.op)
-        if residual is not None:
-            skips = edge.index == ResidualAdd.SKIP
-            share = residual.skip_share if skips else residual.branch_share
-            edge.note = f"{'skip' if skips else 'branch'} {number(share, '.0%')}"
+    for residual in residuals:
+        write_shares(graph, residual.inputs[ResidualAdd.SKIP])
     if depth is None:
         depth = max(len(residual.scope) for residual in residuals) + 1 - outer_depth(graph)
-    options.setdefault("values", False)
-    options.setdefault("title", "Share of the gradient at each residual's input that came over skip and branch")
+    options = {
+        "values": False,
+        "flow": "backward",
+        "title": "Share of the gradient at each residual's input that came over skip and branch",
+        **options,
+    }
     return draw(graph, path, depth, **options)
+
+
+def write_shares(graph, tensor):
+    """Give each arrow that reads `tensor` its share of the gradient that arrives there."""
+    arrows = [edge for edge in graph.edges if edge.source.tensor is tensor and tensor.requires_grad]
+    if any(edge.gradient is None for edge in arrows if edge.is_skip):
+        raise RuntimeError("draw_residual_gradients: no gradients were kept; call loss.backward() before")
+    arrows = [edge for edge in arrows if edge.gradient is not None]
+    whole = sum(edge.gradient for edge in arrows)
+    for edge in arrows:
+        edge.share = share(edge.gradient, whole)

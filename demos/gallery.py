@@ -71,7 +71,7 @@ def residuals():
     x, loss = lesson_loss("post")
     loss.backward()
     title = "How much of the gradient at each residual came over its skip"
-    yield "residual_gradients", draw_residual_gradients(loss, x, flow="backward", title=title)
+    yield "residual_gradients", draw_residual_gradients(loss, x, title=title)
     yield "residual_gradients_depth_2", draw_residual_gradients(loss, x, depth=2, title=title)
 
 

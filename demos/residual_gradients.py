@@ -29,7 +29,7 @@ def main(arguments=None):
     routes = gradient_paths(loss, x, by="route")
     print(routes, end="\n\n")
     print(f"The routes sum to x.grad: the largest difference is {np.abs(sum(routes.values()) - x.grad).max():.1e}.")
-    print(f"The picture is in {draw_residual_gradients(loss, x, options.picture, flow='backward').path}.")
+    print(f"The picture is in {draw_residual_gradients(loss, x, options.picture).path}.")
 
 
 if __name__ == "__main__":

@@ -81,10 +81,11 @@ class Edge:
 
     Attributes:
         id: `e0`, `e1`, ... in the order in which the ops read their inputs.
-        note: what a picture writes on the arrow, besides the size of the gradient; yours to set.
+        share: how much of the gradient that arrives at `source` came along it, as a fraction; yours to set. A picture
+            writes it on the arrow.
     """
 
-    note: str | None = None
+    share: float | None = None
 
     def __init__(self, id: str, source: Node, target: Node, index: int):
         self.id = id

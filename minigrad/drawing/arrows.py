@@ -28,8 +28,8 @@ def arrow_attributes(look, arrow, largest):
         "penwidth": f"{width + 2.75 if arrow.is_skip else width:.2f}",
     }
     lines = [] if size is None else [small(number_text(size), color)]
-    if arrow.note:
-        lines.append(font(clean(arrow.note), 10, color, bold=True))
+    if arrow.share is not None:
+        lines.append(font(share_text(arrow), 10, color, bold=True))
     if lines:
         spacer = cell("", WIDTH=8 if arrow.is_skip else 5)  # keeps the words clear of the line
         attributes["label"] = f"<{table(*(row(spacer, cell(line), spacer) for line in lines))}>"
@@ -44,6 +44,12 @@ def arrow_color(arrow, size):
     if arrow.is_skip:
         return SKIP
     return ARROW if arrow.tensor.requires_grad else NO_GRADIENT
+
+
+def share_text(arrow):
+    """The share of the gradient that came along an arrow, and whether it is a skip or part of a branch."""
+    share = "-" if math.isnan(arrow.share) else f"{arrow.share:.0%}"
+    return f"{'skip' if arrow.is_skip else 'branch'} {share}"
 
 
 def strength(size, largest):

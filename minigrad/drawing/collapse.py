@@ -33,9 +33,10 @@ class Arrow:
         return sum(delivered[1:], delivered[0]) if delivered else None
 
     @property
-    def note(self):
-        """What the user wrote on its edges; empty if nothing."""
-        return ", ".join(edge.note for edge in self.edges if edge.note)
+    def share(self):
+        """How much of the gradient at its start came along it: the sum over its edges; None where nobody set it."""
+        shares = [edge.share for edge in self.edges if edge.share is not None]
+        return sum(shares) if shares else None
 
     def __repr__(self):
         return f"<arrow {self.id} {self.start} -> {self.end}>"

@@ -33,9 +33,9 @@ def legend(view, look):
     shown = {kind_of(item) for item in view.items}
     entries = [(swatch(kind.fill, border=kind.border), kind.meaning) for name, kind in KINDS.items() if name in shown]
     if any(arrow.is_skip for arrow in view.arrows):
-        entries.append((swatch(SKIP, height=5), "skip of a residual"))
+        entries.append((swatch(SKIP, height=5), "skip of a residual, always bolder"))
     if look.grads and any(arrow.gradient is not None for arrow in view.arrows):
-        entries.append((swatch(ARROW, height=3), "gradient: norm and width"))
+        entries.append((swatch(ARROW, height=3), "gradient: norm; width on a log scale"))
     if any(not arrow.tensor.requires_grad for arrow in view.arrows):
         entries.append((swatch(NO_GRADIENT, height=1), "wants no gradient"))
     if look.values:

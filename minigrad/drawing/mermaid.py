@@ -1,6 +1,7 @@
 """A view as Mermaid text, which Markdown pages on many sites show as a picture."""
 
 from minigrad.arrays import norm
+from minigrad.drawing.arrows import share_text
 from minigrad.drawing.style import KINDS, SKIP, kind_of
 from minigrad.drawing.words import clean, details_of, gradient_text, number_text, title_of
 
@@ -61,7 +62,7 @@ def arrow_text(look, arrow):
         start, end = end, start
     gradient = arrow.gradient if look.grads else None
     words = [] if gradient is None else [number_text(norm(gradient))]
-    words += [clean(arrow.note)] if arrow.note else []
+    words += [] if arrow.share is None else [share_text(arrow)]
     label = f'|"{"<br>".join(quoted(word) for word in words)}"|' if words else ""
     return f"{start} {line}{label} {end}"
 

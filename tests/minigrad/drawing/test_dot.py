@@ -127,7 +127,7 @@ def test_the_legend_explains_what_occurs_and_nothing_else(parsed):
     assert shown == ["One op", "input", "result of an op"]
     y.backward([1.0, 1.0])
     shown = texts(parsed(draw(y, highlight={x: "red"}, meanings={"red": "look here"}).dot()).graph)
-    assert {"gradient: norm and width", "negative, 0, positive", "look here"} <= set(shown)
+    assert {"gradient: norm; width on a log scale", "negative, 0, positive", "look here"} <= set(shown)
     assert texts(parsed(draw(y, legend=False).dot()).graph) == []
 
 
