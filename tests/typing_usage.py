@@ -199,6 +199,7 @@ def use_blocks() -> None:
     assert_type(block.attention.weights, np.ndarray | None)
     assert_type(block.attention.query.weight, Parameter)
     loss = (y**2).sum()
+    loss.backward()
     for residual in blocks.residual_gradients(loss, x):
         assert_type(residual.name, str)
         assert_type(residual.total, np.ndarray)
