@@ -8,7 +8,7 @@ import json
 
 from minigrad.drawing.collapse import View, outer_depth
 from minigrad.drawing.dot import dot_text
-from minigrad.drawing.renderer import find_renderer, render
+from minigrad.drawing.renderer import RendererError, render
 from minigrad.drawing.style import Look
 from minigrad.drawing.words import details_of
 
@@ -16,25 +16,36 @@ LARGEST = 400  # items; a picture with more of them is no help, and Graphviz nee
 
 
 def layouts(graph):
-    """The pictures that a page can show of a graph; none if there is no Graphviz program.
+    """The pictures that a page can show of a graph.
 
     Returns:
         (pictures, n_levels, picture_of): the first `n_levels` pictures have all boxes open down to some level, the
         most open one last. The others have one box open, with whatever is beside it closed; `picture_of` gives their
         place by the path of that box. A picture that would be too large is left out.
+
+    Raises:
+        RendererError: no Graphviz program, or one that failed.
     """
-    if find_renderer() is None:
-        return [], 0, {}
     levels = small([View(graph, depth) for depth in depths(graph)])
     paths = list(dict.fromkeys(box.path for box in graph.boxes))
     opened = {path: View(graph, expand=path) for path in paths}
     paths = [path for path in paths if small([opened[path]])]
     views = levels + [opened[path] for path in paths]
 
-    look = Look(values=False, grads=False, legend=False)
-    drawn = read_all(render("".join(dot_text(view, look) for view in views), "json").decode()) if views else []
-    pictures = [layout(view, json_layout) for view, json_layout in zip(views, drawn, strict=True)]
+    pictures = drawn(views) if views else []
     return pictures, len(levels), {path: len(levels) + i for i, path in enumerate(paths)}
+
+
+def drawn(views):
+    """The layouts of these views, from one run of the program."""
+    look = Look(values=False, grads=False, legend=False)
+    answer = render("".join(dot_text(view, look) for view in views), "json").decode(errors="replace")
+    try:
+        return [layout(view, places) for view, places in zip(views, read_all(answer), strict=True)]
+    except (KeyError, ValueError) as error:
+        raise RendererError(
+            f"the program that draws gave no layout of {len(views)} graphs, but {answer[:60]!r}"
+        ) from error
 
 
 def depths(graph):

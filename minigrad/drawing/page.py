@@ -15,6 +15,7 @@ from minigrad.drawing.formulas import rule_of
 from minigrad.drawing.layout import layouts
 from minigrad.drawing.page_arrays import PageArrays, side_for
 from minigrad.drawing.passes import gradient_steps
+from minigrad.drawing.renderer import RendererError
 from minigrad.drawing.style import kind_of
 from minigrad.drawing.words import clean, details_of, place_text, shape_text, title_of
 from minigrad.graph import Graph
@@ -40,7 +41,10 @@ def page_data(output, title=None):
     tensors = [node.tensor.data for node in graph.nodes]
     gradients = [array for step in walked for array in (step.grad_output, *step.grad_inputs) if array is not None]
     arrays = PageArrays(side_for(tensors + gradients))
-    pictures, n_levels, picture_of = layouts(graph)
+    try:
+        (pictures, n_levels, picture_of), no_picture = layouts(graph), None
+    except RendererError as error:
+        (pictures, n_levels, picture_of), no_picture = ([], 0, {}), clean(error, 300)
     rules = PageRules()
     return {
         "title": clean(title or f"Backprop of {graph.node_of[output].path}", 200),
@@ -51,6 +55,7 @@ def page_data(output, title=None):
         "rules": rules.entries,
         "pictures": pictures,
         "levels": n_levels,
+        "noPicture": no_picture,
         "arrays": arrays.entries,
     }
 

@@ -9,7 +9,7 @@ from minigrad.drawing.collapse import View, view_within
 from minigrad.drawing.dot import dot_text
 from minigrad.drawing.files import check_place, write_whole
 from minigrad.drawing.mermaid import mermaid_text
-from minigrad.drawing.renderer import NoRendererError, render
+from minigrad.drawing.renderer import NoRendererError, RendererError, render
 from minigrad.drawing.style import Look
 from minigrad.drawing.text_tree import tree_text
 from minigrad.graph import Graph
@@ -52,6 +52,7 @@ class Picture:
 
         Raises:
             NoRendererError: no Graphviz program.
+            RendererError: the program failed.
             ValueError: more items than the limit.
         """
         return self.rendered("svg").decode().replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
@@ -84,6 +85,7 @@ class Picture:
 
         Raises:
             ValueError: another suffix, or more items than the limit.
+            RendererError: the program failed; nothing is written.
             FileNotFoundError, IsADirectoryError: the folder is not there, or the path is one.
         """
         path = Path(path)
@@ -113,7 +115,7 @@ class Picture:
             return {"text/plain": repr(self)}
         try:
             return {"image/svg+xml": self.svg(), "text/plain": self.text()}
-        except NoRendererError as error:
+        except RendererError as error:
             return {"text/plain": f"{self.text()}\n{error}"}
 
     def __repr__(self) -> str:
@@ -163,6 +165,7 @@ def draw(
     Raises:
         TypeError: not a tensor.
         ValueError: an option, suffix, box or colour that does not exist; too many items at every depth.
+        RuntimeError: the program that draws failed; nothing is written.
         FileNotFoundError, IsADirectoryError: the folder is not there, or the path is one.
 
     >>> x = Tensor([1.0, 2.0], requires_grad=True, name="x")

@@ -8,7 +8,19 @@ from pathlib import Path
 HOW_TO_GET = "pip install graphviz-pure, or install Graphviz (https://graphviz.org/download)"
 
 
-class NoRendererError(RuntimeError):
+MARKS = {  # how a whole file of a format begins and ends
+    "svg": (b"<", b"</svg>"),
+    "png": (b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"),
+    "pdf": (b"%PDF", b"%%EOF"),
+    "json": (b"{", b"}"),
+}
+
+
+class RendererError(RuntimeError):
+    """The program that draws cannot be run, or gave no whole picture; the message names it and what it said."""
+
+
+class NoRendererError(RendererError):
     """No program is there that draws this format; the message says how to get one."""
 
 
@@ -33,11 +45,11 @@ def render(dot, format):
 
     Args:
         dot: the text.
-        format: "svg", "png", "pdf" or another that the program knows.
+        format: "svg", "png", "pdf" or "json".
 
     Raises:
         NoRendererError: no program, or none that writes this format.
-        RuntimeError: the program failed; with what it said.
+        RendererError: the program cannot be run, failed, or gave something else; with what it said.
     """
     import subprocess  # noqa: PLC0415  here, so that `import minigrad` stays quick
 
@@ -50,8 +62,22 @@ def render(dot, format):
             "graphviz-pure draws no pdf: install Graphviz (https://graphviz.org/download), or draw svg"
         )
     command = [program, "-q", f"-T{format}"]
-    done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False)
-    if done.returncode and not done.stdout.rstrip().endswith(b"</svg>"):
-        said = done.stderr.decode(errors="replace").strip()[-500:]
-        raise RuntimeError(f"{program} could not draw the graph (exit code {done.returncode}): {said}")
+    try:
+        done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False)
+    except OSError as error:
+        raise RendererError(f"{program} cannot be run: {error.strerror}; {HOW_TO_GET}") from error
+    failed = done.returncode and format != "svg"  # graphviz-pure complains of what it left out, and gives a whole svg
+    if failed or not is_whole(done.stdout, format):
+        said = (done.stderr or done.stdout).decode(errors="replace").strip()[-500:] or "it said nothing"
+        raise RendererError(f"{program} drew no whole {format} (exit code {done.returncode}): {said}")
     return done.stdout
+
+
+def is_whole(content, format):
+    """Whether bytes begin and end as a file of the format does.
+
+    >>> is_whole(b"<svg></svg>", "svg"), is_whole(b"<svg>", "svg"), is_whole(b"", "png")
+    (True, False, False)
+    """
+    start, end = MARKS[format]
+    return content.startswith(start) and content.rstrip().endswith(end)

@@ -13,6 +13,7 @@ class Outline {
       this.buttons.set(id, button);
       this.listOf(node.box).append(element("li", {}, button, " ", element("span", {}, text)));
     }
+    if (DATA.noPicture !== null) frame.append(element("p", { class: "quiet" }, `No picture: ${DATA.noPicture}`));
     frame.append(this.lists.get(null));
   }
 

@@ -36,6 +36,27 @@ def no_renderer(monkeypatch, tmp_path):
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / "nothing-here"))
 
 
+BROKEN_PROGRAMS = {
+    "does nothing": "#!/bin/sh\n",
+    "fails": "#!/bin/sh\necho out of ink >&2\nexit 3\n",
+    "interpreter is missing": "#!/no/such/shell\n",
+    "no script at all": "\1\2\3",
+    "half a file": "#!/bin/sh\nprintf '<svg><g>'\nprintf '{'\n",
+    "other json": "#!/bin/sh\ncat >/dev/null\necho '{}'\n",
+    "bytes": "#!/bin/sh\nprintf '\\377\\376'\n",
+}
+
+
+@pytest.fixture(params=BROKEN_PROGRAMS)
+def broken_program(request, monkeypatch, tmp_path_factory):
+    """Path of a program that `draw` runs in vain."""
+    program = tmp_path_factory.mktemp("broken") / "dot"
+    program.write_text(BROKEN_PROGRAMS[request.param])
+    program.chmod(0o755)
+    monkeypatch.setenv("GRAPHVIZ_DOT", str(program))
+    return program
+
+
 @pytest.fixture
 def parsed(renderer):
     """A function from DOT text to what the program read in it: nodes, edges and clusters by their id."""

@@ -10,7 +10,7 @@ import pytest
 
 import blocks
 from minigrad import Graph, Tensor, draw, scope
-from minigrad.drawing import NoRendererError
+from minigrad.drawing import NoRendererError, RendererError
 from minigrad.drawing.files import write_whole
 
 
@@ -87,6 +87,31 @@ def test_a_program_that_fails_is_quoted(monkeypatch, tmp_path, y):
     with pytest.raises(RuntimeError, match=r"exit code 3\): out of ink"):
         draw(y, tmp_path / "graph.svg")
     assert files(tmp_path) == ["dot"]
+
+
+@pytest.mark.parametrize("format", ["svg", "png", "pdf"])
+def test_a_program_that_draws_nothing_whole_is_one_clear_error(broken_program, tmp_path, y, format):
+    with pytest.raises(RendererError, match=f"{broken_program} (drew no whole {format}|cannot be run: )"):
+        draw(y, tmp_path / f"graph.{format}")
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("format", ["png", "pdf"])
+def test_an_svg_is_no_png(monkeypatch, tmp_path, y, format):
+    program = tmp_path / "dot"
+    program.write_text("#!/bin/sh\ncat >/dev/null\necho '<svg></svg>'\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("GRAPHVIZ_DOT", str(program))
+    with pytest.raises(RendererError, match=rf"no whole {format} \(exit code 1\): <svg></svg>"):
+        draw(y, tmp_path / f"graph.{format}")
+    assert files(tmp_path) == ["dot"]
+
+
+def test_a_notebook_with_a_broken_program_gets_the_text_and_the_reason(broken_program, y):
+    bundle = draw(y)._repr_mimebundle_()
+    assert set(bundle) == {"text/plain"}
+    assert "multiply" in bundle["text/plain"]
+    assert str(broken_program) in bundle["text/plain"]
 
 
 def test_a_whole_svg_counts_even_if_the_program_complains(monkeypatch, tmp_path, y):

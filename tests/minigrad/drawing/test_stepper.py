@@ -237,16 +237,27 @@ def test_every_arrow_of_every_picture_is_there_with_its_curve():
     assert sorted(edges) == sorted(data["edges"])
 
 
-@pytest.fixture
-def no_renderer(monkeypatch):
-    monkeypatch.delenv("GRAPHVIZ_DOT", raising=False)
-    monkeypatch.setattr("minigrad.drawing.renderer.shutil.which", lambda *arguments, **options: None)
+def has_no_picture(data):
+    return data["pictures"] == [] and {box["picture"] for box in data["boxes"].values()} == {None}
 
 
-def test_without_a_renderer_there_are_no_pictures(no_renderer):
+def test_without_a_renderer_there_is_no_picture_and_the_page_says_why(no_renderer):
     data = page_data(lesson_loss())
-    assert data["pictures"] == []
-    assert {box["picture"] for box in data["boxes"].values()} == {None}
+    assert has_no_picture(data)
+    assert "pip install graphviz-pure" in data["noPicture"]
+
+
+def test_with_a_broken_renderer_there_is_no_picture_and_the_page_says_why(broken_program, tmp_path):
+    data = data_of(write_stepper(lesson_loss(), tmp_path / "page.html"))
+    assert has_no_picture(data)
+    assert re.search("no whole json|cannot be run|no layout of", data["noPicture"])
+
+
+def test_with_a_renderer_that_is_not_there_the_page_is_a_list(monkeypatch, tmp_path):
+    monkeypatch.setenv("GRAPHVIZ_DOT", "/no/such/dot")
+    data = data_of(write_stepper(lesson_loss(), tmp_path / "page.html"))
+    assert has_no_picture(data)
+    assert "'/no/such/dot'" in data["noPicture"]
 
 
 def test_a_long_chain_is_a_list_and_a_longer_one_is_refused():
