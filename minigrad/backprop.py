@@ -13,7 +13,7 @@ from minigrad.arrays import few, norm
 from minigrad.gradients import delivered, total
 from minigrad.hooks import hooked
 from minigrad.taking import forget_what_was_taken
-from minigrad.watching import WATCHERS, after_backward, before_backward, before_pass
+from minigrad.watching import WATCHERS, after_backward, before_backward, before_leaf, before_pass
 
 if TYPE_CHECKING:
     from minigrad.op import Op
@@ -87,7 +87,7 @@ def backprop(output, grad_output, retain_grads=True):
             grad_output = hooked(tensor, grad_output)
         op = tensor.op
         if op is None:
-            tensor.grad = np.array(grad_output) if tensor.grad is None else np.asarray(tensor.grad + grad_output)
+            add_to_leaf(tensor, grad_output)
             continue
 
         if WATCHERS and before_backward(Step(tensor, op, grad_output, None)):
@@ -105,3 +105,9 @@ def backprop(output, grad_output, retain_grads=True):
             after_backward(step)
         yield step
         del step, grad_inputs  # their arrays need not wait for the next rule to have run
+
+
+def add_to_leaf(leaf, grad):
+    if WATCHERS:
+        before_leaf(leaf, grad)
+    leaf.grad = np.array(grad) if leaf.grad is None else np.asarray(leaf.grad + grad)

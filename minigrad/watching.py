@@ -39,6 +39,9 @@ class Watcher:
         """`step.grad_output` is final; `step.grad_inputs` is None, since the rule has not run."""
         return False
 
+    def before_leaf(self, leaf, grad):
+        """The leaf's `grad` is about to get `grad`: what this pass delivered in all, after its hooks."""
+
     def after_backward(self, step):
         """The step is complete."""
 
@@ -59,6 +62,11 @@ def before_pass(output):
 
 def before_backward(step):
     return any([watcher.before_backward(step) for watcher in WATCHERS])
+
+
+def before_leaf(leaf, grad):
+    for watcher in WATCHERS:
+        watcher.before_leaf(leaf, grad)
 
 
 def after_backward(step):

@@ -55,10 +55,14 @@ class Anomaly:
             ]
 
     def draw(self, path: str | Path | None = None, **options: Any) -> "Picture":
-        """The graph with the culprit red and what it spoils shaded; options as in `minigrad.draw`."""
+        """The graph with the culprit red and what it spoils shaded, so far as that was recorded.
+
+        Options as in `minigrad.draw`.
+        """
         from minigrad.drawing import draw  # noqa: PLC0415  (a picture is for who asks for it)
 
-        colors = dict.fromkeys(self.tainted, SHADE) | {self.tensor: RED}
+        recorded = set(topological_order(self.output))
+        colors = {t: RED if t is self.tensor else SHADE for t in (self.tensor, *self.tainted) if t in recorded}
         meanings = {RED: "made the first NaN or inf", SHADE: "spoiled by it"}
         return draw(self.output, path, highlight=colors, meanings=meanings, **options)
 
@@ -111,8 +115,8 @@ class detect_anomaly(Watcher):
 
     def forget(self):
         """No forward anomaly so far, and no pass."""
-        self.culprit = self.op = self.output = None
-        self.tainted = {}  # the culprit's result and what was made of it; a dict keeps the order
+        self.output = None
+        self.tainted = {}  # the culprit's result and what was made of it, each with its op, recorded or not
 
     def __enter__(self) -> "Self":
         self.errstates.append(np.errstate(all="ignore"))
@@ -122,28 +126,26 @@ class detect_anomaly(Watcher):
     def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
         super().__exit__(kind, *error)
         self.errstates.pop().__exit__(kind, *error)
-        culprit, op, tainted = self.culprit, self.op, list(self.tainted)
+        tainted = self.tainted
         self.forget()
-        if kind is None and culprit is not None:
-            raise AnomalyError(made_forward(culprit, op, tainted, tainted[-1]))
+        if kind is None and tainted:
+            raise AnomalyError(made_forward(tainted, list(tainted)[-1]))
 
     def after_forward(self, op, result):
         if not is_bad(result.data):
             return
-        if any(x in self.tainted for x in op.inputs):
-            self.tainted[result] = True
-        elif self.culprit is None and not any(is_bad(x.data) for x in op.inputs):
-            self.culprit, self.op = result, op
-            self.tainted[result] = True
+        is_culprit = not self.tainted and not any(is_bad(x.data) for x in op.inputs)
+        if is_culprit or any(x in self.tainted for x in op.inputs):
+            self.tainted[result] = op
             frame = user_frame()
             op.filename, op.lineno = frame.f_code.co_filename, frame.f_lineno  # known even if it is not recorded
 
     def forward_anomaly(self, output):
         """What spoiled `output`: the first culprit that was seen, or else one from before this block."""
-        spoiled = dict.fromkeys(chain(output))
-        if self.culprit in spoiled:
-            return made_forward(self.culprit, self.op, descendants(self.culprit, spoiled), output)
-        return trace(output)
+        spoiled = set(chain(output))
+        if spoiled.isdisjoint(self.tainted):
+            return trace(output)
+        return made_forward({t: op for t, op in self.tainted.items() if t in spoiled or t.op is None}, output)
 
     def before_pass(self, output):
         found = is_bad(output.data) and self.forward_anomaly(output)
@@ -157,10 +159,13 @@ class detect_anomaly(Watcher):
         if self.output is None:
             self.output = step.tensor  # the block was entered in the middle of a pass
         if is_bad(step.grad_output):
-            what = f"gradient of {name_of(step.tensor)}, as it was given or added up of finite shares, is"
-            tainted = [x for x in topological_order(step.tensor) if x.requires_grad]
-            raise AnomalyError(Anomaly("given", step.tensor, step.op, step.grad_output, what, tainted, self.output))
+            raise AnomalyError(given(step.tensor, step.grad_output, self.output))
         return False
+
+    def before_leaf(self, leaf, grad):
+        grad = grad if leaf.grad is None else leaf.grad + grad
+        if is_bad(grad):
+            raise AnomalyError(given(leaf, grad, self.output or leaf))
 
     def after_backward(self, step):
         for i, grad_x in enumerate(step.grad_inputs):
@@ -185,16 +190,18 @@ def trace(output):
     spoiled = chain(output)
     for tensor in spoiled:
         if tensor.op is not None and not any(is_bad(x.data) for x in tensor.op.inputs):
-            return made_forward(tensor, tensor.op, descendants(tensor, spoiled), output)
+            return made_forward({t: t.op for t in descendants(tensor, spoiled)}, output)
     leaf = spoiled[0]
     what = f"no op made it of finite input: {name_of(leaf)} came in with"
     anomaly = Anomaly("given", leaf, None, leaf.data, what, descendants(leaf, spoiled), output)
-    anomaly.lines += how_far(anomaly.tainted)
+    anomaly.lines += how_far({t: t.op for t in anomaly.tainted})
     return anomaly
 
 
-def made_forward(tensor, op, tainted, output):
-    anomaly = Anomaly("forward", tensor, op, tensor.data, f"forward of {op.path} made", tainted, output)
+def made_forward(tainted, output):
+    """The first of the tainted tensors is the culprit's; each comes with its op."""
+    tensor, op = next(iter(tainted.items()))
+    anomaly = Anomaly("forward", tensor, op, tensor.data, f"forward of {op.path} made", list(tainted), output)
     anomaly.lines += how_far(tainted)
     return anomaly
 
@@ -202,15 +209,24 @@ def made_forward(tensor, op, tainted, output):
 def how_far(tainted):
     """Lines that say where an inf became NaN, and which results were spoiled."""
     lines = []
-    nan = next((t for t in tainted if np.isnan(t.data).any()), None)
-    if nan is not None and nan is not tainted[0]:
-        index = tuple(int(i) for i in np.argwhere(np.isnan(nan.data))[0])
-        lines.append(f"    first NaN  {name_of(nan)}, at index {index}, made at {made_at(nan.op)}")
-    names = [name_of(t) for t in tainted]
+    names = [tensor.name or (op.path if op is not None else name_of(tensor)) for tensor, op in tainted.items()]
+    n = next((n for n, tensor in enumerate(tainted) if np.isnan(tensor.data).any()), 0)
+    if n > 0:
+        tensor, op = list(tainted.items())[n]
+        index = tuple(int(i) for i in np.argwhere(np.isnan(tensor.data))[0])
+        lines.append(f"    first NaN  {names[n]}, at index {index}, made at {made_at(op)}")
     if len(names) > 5:
         names[2:-2] = ["..."]
     lines.append(f"    spoiled    {len(tainted):,} results: {', '.join(names)}")
     return lines
+
+
+def given(tensor, grad, output):
+    """A gradient that no rule made bad, though it is."""
+    who = "a function of on_gradient made it, or it was added up" if tensor.hooks else "it was given or added up"
+    what = f"gradient of {name_of(tensor)}, as {who} of finite shares, is"
+    tainted = [x for x in topological_order(tensor) if x.requires_grad]
+    return Anomaly("given", tensor, tensor.op, grad, what, tainted, output)
 
 
 def made_backward(tensor, i, grad_output, grad_x, output):

@@ -1,6 +1,7 @@
 """detect_anomaly: the culprit is named, with the user's line; what does no harm is let pass."""
 
 import inspect
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -136,6 +137,59 @@ def test_unrecorded_ops_are_placed_too():
         here = line_here()
     file, line = here.rsplit(":", 1)
     assert f"{file}:{int(line) - 1}: log(x)" in str(caught.value)
+
+
+def test_unrecorded_results_are_followed_to_the_first_nan():
+    x = Tensor([0.0])
+    for mode in (nullcontext, no_grad):
+        with pytest.raises(AnomalyError) as caught, detect_anomaly(), mode():
+            y = 1 / x
+            z, here = y * 0, line_here()
+        report = str(caught.value)
+        assert report.startswith("forward of divide made inf at index (0,) of shape (1,).")
+        assert f"first NaN  multiply, at index (0,), made at {here}" in report
+        assert "spoiled    2 results: divide, multiply" in report
+        assert caught.value.anomaly.tainted == [y, z]
+
+
+def test_a_loss_spoiled_over_several_unrecorded_results():
+    x = Tensor([1.0], requires_grad=True)
+    report = r"forward of log made nan(.|\n)*spoiled    4 results: log, multiply, sum, multiply"
+    with pytest.raises(AnomalyError, match=report), detect_anomaly():
+        (x * (log(Tensor([-1.0])) * 2).sum()).backward()
+
+
+def test_the_picture_of_an_unrecorded_culprit(tmp_path):
+    with pytest.raises(AnomalyError) as caught, detect_anomaly():
+        1 / Tensor([0.0]) * 2
+    caught.value.draw(tmp_path / "inf.dot")
+    assert "spoiled by it" in (tmp_path / "inf.dot").read_text()
+
+
+def test_a_leaf_whose_finite_shares_have_an_infinite_sum():
+    x = Tensor([0.0], requires_grad=True, name="x")
+    with pytest.raises(AnomalyError, match=r"gradient of x, as it was given or added up .* is inf"), detect_anomaly():
+        (x * 1e308 + x * 1e308).sum().backward()
+    assert x.grad is None
+
+
+def test_a_leaf_that_adds_up_to_inf_over_two_passes():
+    x = Tensor([0.0], requires_grad=True, name="x")
+    with pytest.raises(AnomalyError, match="gradient of x"), detect_anomaly():
+        (x * 1e308).sum().backward()
+        (x * 1e308).sum().backward()
+    assert np.array_equal(x.grad, [1e308])
+
+
+@pytest.mark.parametrize("on_leaf", [True, False])
+def test_a_hook_that_returns_nan(on_leaf):
+    x = Tensor([1.0], requires_grad=True, name="x")
+    y = x * 2
+    y.name = "y"
+    (x if on_leaf else y).on_gradient(lambda grad: grad * np.nan)
+    report = f"of {'x' if on_leaf else 'y'}, as a function of on_gradient made it"
+    with pytest.raises(AnomalyError, match=report), detect_anomaly():
+        y.sum().backward()
 
 
 def test_an_inf_that_does_no_harm_is_let_pass():
