@@ -6,6 +6,7 @@ f'(x)^T dL/dy. So behind n residuals in a row dL/dx is a sum over 2^n routes, on
 parts can be walked back side by side, each under a label of its own, and at x they sum to dL/dx exactly.
 """
 
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -15,7 +16,7 @@ from minigrad.arrays import TensorLike
 from minigrad.backprop import topological_order
 from minigrad.gradients import delivered, first_gradient, total
 from minigrad.ops.residual import ResidualAdd
-from minigrad.taking import forget_what_was_taken
+from minigrad.taking import account_for, enter
 from minigrad.tensor import Tensor
 
 MAX_ROUTES = 4096
@@ -132,6 +133,8 @@ class Between:
                     name = tensor.op.path
                     uses[name] += 1
                     self.residuals[tensor.op] = name if uses[name] == 1 else f"{name} #{uses[name]}"
+        if any(tensor.hooks for tensor in self.between):
+            warnings.warn("hooks (on_gradient) are left out: what they make of a gradient has no parts", stacklevel=4)
         if loss not in self.between:
             raise ValueError(
                 f"the loss {loss} does not depend on {x}: nothing that was recorded leads from one to the other"
@@ -144,7 +147,7 @@ def carry(path, grad, split):
     This is the loop of `minigrad.backprop`, except that a tensor has a gradient for each label, a residual addition
     gives new labels to what it delivers, and no gradient is stored.
     """
-    forget_what_was_taken(path.order)
+    account = account_for(path.order)
     waiting = {path.order[0]: {split.start: grad}}
     for tensor in path.order:
         parts = split.arrived(tensor, waiting.pop(tensor, {}))
@@ -152,7 +155,7 @@ def carry(path, grad, split):
             return parts
         op = tensor.op
         for label, grad_output in parts.items():
-            grad_inputs = delivered(op, grad_output, op.backward(grad_output))
+            grad_inputs = delivered(op, op.backward(grad_output), account and enter(account, tensor))
             for i, x in enumerate(op.inputs):
                 if grad_inputs[i] is not None and x in path.between:
                     labels = split.beyond(label, op, i) if isinstance(op, ResidualAdd) else (label,)

@@ -64,8 +64,8 @@ class ResidualGradients(list[ResidualGradient]):
         return (
             "Gradient at the input of each residual, from the input to the output\n\n"
             + table(header, rows)
-            + "\n\ntotal = skip + branch, and |.| is the norm over all elements. A share is part . total / |total|^2, how far"
-            "\nthe part goes along the total: the two sum to 100%, and one that works against the other is negative."
+            + "\n\ntotal = skip + branch, and |.| is the norm over all elements. A share is part . total / |total|^2,"
+            "\nhow far the part goes along the total: the two sum to 100%, and one that opposes the other is negative."
             "\nCosine: of the angle between skip and branch."
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from minigrad.arrays import few, norm
 from minigrad.gradients import delivered, total
 from minigrad.hooks import hooked
-from minigrad.taking import forget_what_was_taken
+from minigrad.taking import account_for, enter
 from minigrad.watching import WATCHERS, after_backward, before_backward, before_leaf, before_pass
 
 if TYPE_CHECKING:
@@ -76,15 +76,15 @@ def backprop(output, grad_output, retain_grads=True):
     for tensor in order:
         if tensor.op is not None:
             tensor.grad = tensor.op.grad_inputs = None
-    forget_what_was_taken(order)
 
+    account = account_for(order)
     grads = {output: grad_output}
     for tensor in order:
         grad_output = grads.pop(tensor, None)
         if grad_output is None:
             continue  # a constant, or read only by ops that deliver nothing to it
         if tensor.hooks:
-            grad_output = hooked(tensor, grad_output)
+            grad_output = hooked(tensor, grad_output, account)
         op = tensor.op
         if op is None:
             add_to_leaf(tensor, grad_output)
@@ -92,7 +92,7 @@ def backprop(output, grad_output, retain_grads=True):
 
         if WATCHERS and before_backward(Step(tensor, op, grad_output, None)):
             breakpoint()  # break_at was waiting for this op: one step enters its rule
-        grad_inputs = delivered(op, grad_output, op.backward(grad_output))
+        grad_inputs = delivered(op, op.backward(grad_output), account and enter(account, tensor))
         for x, grad_x in zip(op.inputs, grad_inputs, strict=True):
             if grad_x is not None:
                 grads[x] = total(grads[x], grad_x) if x in grads else grad_x

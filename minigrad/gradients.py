@@ -3,7 +3,7 @@
 import numpy as np
 
 from minigrad.arrays import as_array, sum_to_shape
-from minigrad.taking import in_shape, inputs_taken
+from minigrad.taking import in_shape
 
 
 def first_gradient(output, grad):
@@ -35,8 +35,10 @@ def total(grad, more):
     return grad
 
 
-def delivered(op, grad_output, grads):
+def delivered(op, grads, taken=None):
     """What a rule returned, as the op's inputs get it: checked, in their shapes and dtypes, and read-only.
+
+    `taken` says which elements of each input count, see taking.py; None if all of them do.
 
     Raises:
         TypeError: not one gradient per input, or a gradient that is no array of real numbers.
@@ -48,9 +50,6 @@ def delivered(op, grad_output, grads):
             f"{op.path}: backward must return a tuple with one gradient per input ({len(op.inputs)}), "
             f"or None in the place of an input that gets none; got {got}. Op made at {op.location}."
         )
-    taken = None
-    if op.selects or op.taken is not True:
-        taken = inputs_taken(op, grad_output.shape)
 
     result = []
     for i, x in enumerate(op.inputs):
@@ -62,8 +61,6 @@ def delivered(op, grad_output, grads):
             grad_x = np.asarray(grad_x)
         if taken is not None:
             grad_x = np.where(in_shape(taken[i], grad_x.shape), grad_x, 0)
-        elif x.op is not None:
-            x.op.taken = True
         if grad_x.shape != x.data.shape or grad_x.dtype != x.data.dtype:
             try:
                 grad_x = sum_to_shape(grad_x, x.data.shape).astype(x.data.dtype, casting="same_kind", copy=False)

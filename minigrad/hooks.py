@@ -42,7 +42,7 @@ def on_gradient(tensor: "Tensor", fn: Callable[[np.ndarray], np.ndarray | None])
     tensor.hooks = (*tensor.hooks, fn)
 
 
-def hooked(tensor, grad):
+def hooked(tensor, grad, account=None):
     """What the hooks of a tensor make of its gradient."""
     for fn in tensor.hooks:
         value = fn(grad)
@@ -55,4 +55,6 @@ def hooked(tensor, grad):
         if value.shape != grad.shape:
             raise ValueError(f"{where} must return None or an array of shape {grad.shape}; got {value.shape}")
         grad = as_array(value, grad.dtype)
+        if account is not None:
+            account[tensor] = True  # a hook's word goes for all elements, see taking.py
     return grad

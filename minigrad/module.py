@@ -1,6 +1,6 @@
 """Parameter and Module: tensors that are learned, and the things that are built of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -37,7 +37,7 @@ class Parameter(Tensor):
 class Module:
     """A piece of a model: parameters, smaller modules, and a `forward` that uses them.
 
-    What is assigned as an attribute is found and named by it: parameters, modules, and lists of modules. Names are
+    What is assigned as an attribute is found and named by it: parameters, modules, and lists of them. Names are
     joined with dots (`blocks.0.attention.query.weight`), and while a module runs, its name is the scope.
 
     >>> class Affine(Module):
@@ -70,6 +70,8 @@ class Module:
             SCOPE.reset(token)
 
     def __setattr__(self, attribute: str, value: Any) -> None:
+        if isinstance(value, dict) and any(isinstance(item, (Parameter, Module)) for item in value.values()):
+            raise TypeError(f"{attribute}: parameters and modules in a dict are not found; use attributes or a list")
         object.__setattr__(self, attribute, value)
         if isinstance(value, (Parameter, Module, list, tuple)):
             for name, child in self.children():
@@ -79,24 +81,27 @@ class Module:
 
     def children(self) -> "list[tuple[str, Module]]":
         """The modules directly in this one, with their names, in the order in which they were assigned."""
-        found: list[tuple[str, Module]] = []
-        for name, value in vars(self).items():
-            if isinstance(value, Module):
-                found.append((name, value))
-            elif isinstance(value, (list, tuple)):
-                found += [(f"{name}.{i}", item) for i, item in enumerate(value) if isinstance(item, Module)]
-        return found
+        return [(name, value) for name, value in members(self) if isinstance(value, Module)]
+
+    def modules(self) -> "list[tuple[str, Module]]":
+        """This module, whose name is empty, and all in it, each once, with their full names."""
+        found: dict[Module, str] = {}
+        places: list[tuple[str, Module]] = [("", self)]
+        while places:
+            name, module = places.pop(0)
+            if module not in found:
+                found[module] = name
+                prefix = f"{name}." if name else ""
+                places = [(prefix + child_name, child) for child_name, child in module.children()] + places
+        return [(name, module) for module, name in found.items()]
 
     def named_parameters(self) -> list[tuple[str, Parameter]]:
         """All parameters with their full names; one that is used in two places comes once, under its first name."""
         found: dict[Parameter, str] = {}
-        places: list[tuple[str, Module]] = [("", self)]
-        while places:
-            prefix, module = places.pop(0)
-            own = [(prefix + name, value) for name, value in vars(module).items() if isinstance(value, Parameter)]
-            for name, parameter in own:
-                found.setdefault(parameter, name)
-            places = [(f"{prefix}{name}.", child) for name, child in module.children()] + places
+        for module_name, module in self.modules():
+            for name, value in members(module):
+                if isinstance(value, Parameter):
+                    found.setdefault(value, f"{module_name}.{name}" if module_name else name)
         return [(name, parameter) for parameter, name in found.items()]
 
     def parameters(self) -> list[Parameter]:
@@ -135,9 +140,8 @@ class Module:
 
     def train(self, mode: bool = True) -> "Self":
         """Turn on what belongs to training only, such as dropout; returns the module."""
-        self.training = mode
-        for _, child in self.children():
-            child.train(mode)
+        for _, module in self.modules():
+            module.training = mode
         return self
 
     def eval(self) -> "Self":
@@ -147,3 +151,13 @@ class Module:
     def __repr__(self) -> str:
         count = sum(parameter.size for parameter in self.parameters())
         return f"<{type(self).__name__} {self.name or ''}: {count:,} parameters>".replace(" :", ":")
+
+
+def members(module: Module) -> Iterator[tuple[str, Any]]:
+    """A module's attributes with their names; the items of a list or tuple one by one, as `blocks.0`, `blocks.1` ..."""
+    for name, value in vars(module).items():
+        if isinstance(value, (list, tuple)):
+            for i, item in enumerate(value):
+                yield f"{name}.{i}", item
+        else:
+            yield name, value

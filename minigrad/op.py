@@ -9,11 +9,12 @@ import numpy as np
 
 from minigrad import recording
 from minigrad.arrays import as_array, few
-from minigrad.errors import placed
+from minigrad.errors import placed, refuse
 from minigrad.tensor import Tensor
 from minigrad.watching import WATCHERS, after_forward, before_forward
 
 NUMBERS = itertools.count()
+OWN = {"filename", "grad_inputs", "lineno", "number"}  # what the engine alone writes on an op
 
 
 class Op:
@@ -49,7 +50,6 @@ class Op:
     elementwise = False  # True if y[i] depends on x[i] alone, and backward returns gradients in y's shape
     moves = False  # True if y holds elements of x, or sums of them, so that backward only moves and adds
     selects = False  # True if it can leave elements of its inputs out, as where and indexing do
-    taken: "bool | np.ndarray" = True  # which elements of y were taken by its readers, in this pass; see taking.py
 
     inputs: tuple[Tensor, ...] = ()
     grad_inputs: tuple[np.ndarray | None, ...] | None = None
@@ -78,9 +78,11 @@ class Op:
         arrays = []
         wants_grad, cut = False, None
         for x in inputs:
-            if type(x.data) is not np.ndarray or x.data.flags.writeable:
-                x.data = as_array(x.data)  # the user put an array there that could still change
-            arrays.append(x.data)
+            array = x.data
+            is_lent = x.op is None and x.cut is None and getattr(array, "base", None) is not None
+            if is_lent or type(array) is not np.ndarray or array.flags.writeable:
+                array = x.data = as_array(array)  # the user put an array there that could still change
+            arrays.append(array)
             wants_grad = wants_grad or x.requires_grad
             cut = cut or x.cut
 
@@ -95,6 +97,8 @@ class Op:
             raise placed(error, self) from error
         if type(data) is not np.ndarray:
             data = np.asarray(data)
+        if data.dtype.kind not in "biuf" or self.inputs is not inputs or not OWN.isdisjoint(self.__dict__):
+            refuse(self, data, OWN)
         data.setflags(write=False)
 
         if wants_grad and recording.RECORDING.get():
@@ -115,6 +119,10 @@ class Op:
         if self.moves:
             return tuple(grad != 0 for grad in self.backward(taken.astype(float)))
         return (taken if self.elementwise else np.any(taken),) * len(self.inputs)
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.number = next(NUMBERS)  # a copy, or one from another process, is made now: after its inputs, as ever
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ class Optimizer:
 
     Raises:
         TypeError: anything but a list of leaves that ask for a gradient, such as `model.parameters()`.
+        ValueError: a learning rate that is no positive number; in `step`, a gradient of another shape.
     """
 
     def __init__(self, parameters: Iterable[Tensor], lr: float):
@@ -28,6 +29,8 @@ class Optimizer:
         for p in parameters:
             if not isinstance(p, Tensor) or not p.is_leaf or not p.requires_grad:
                 raise TypeError(f"an optimizer moves leaves that were made with requires_grad=True; got {p!r}")
+        if not isinstance(lr, (int, float, np.number)) or not lr > 0:
+            raise ValueError(f"the learning rate is a positive number; got {lr!r}")
         self.parameters = list(dict.fromkeys(parameters))
         self.lr = lr
 
@@ -96,4 +99,6 @@ class AdamW(Optimizer):
 
 
 def move(parameter: Tensor, change: np.ndarray) -> None:
+    if change.shape != parameter.shape:
+        raise ValueError(f"{parameter} has a gradient of another shape, {change.shape}: it was set by hand, or kept")
     parameter.data = as_array(parameter.data - change, parameter.dtype)

@@ -79,6 +79,9 @@ class no_grad(ContextDecorator):
     def __init__(self) -> None:
         self.tokens: list[Token[bool]] = []
 
+    def _recreate_cm(self) -> "no_grad":
+        return no_grad()  # as a decorator: one for each call, since calls may overlap
+
     def __enter__(self) -> None:
         self.tokens.append(RECORDING.set(False))
 
@@ -102,6 +105,9 @@ class scope(ContextDecorator):
     def __init__(self, name: object) -> None:
         self.name = str(name)
         self.tokens: list[Token[tuple[str, ...]]] = []
+
+    def _recreate_cm(self) -> "scope":
+        return scope(self.name)  # as a decorator: one for each call, since calls may overlap
 
     def __enter__(self) -> None:
         self.tokens.append(SCOPE.set((*SCOPE.get(), self.name)))

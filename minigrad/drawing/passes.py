@@ -6,7 +6,7 @@ import numpy as np
 
 from minigrad.backprop import topological_order
 from minigrad.gradients import delivered, first_gradient, total
-from minigrad.taking import forget_what_was_taken
+from minigrad.taking import account_for, enter
 from minigrad.tensor import Tensor
 
 
@@ -34,7 +34,7 @@ def gradient_steps(output):
     taken from the last pass.
     """
     order = topological_order(output)
-    forget_what_was_taken(order)
+    account = account_for(order)
     grads = {output: first_gradient(output, None if output.op is None else output.grad)}
     for tensor in order:
         grad_output = grads.pop(tensor, None)
@@ -48,7 +48,7 @@ def gradient_steps(output):
             grad_output = tensor.grad
 
         so_far = []
-        grad_inputs = delivered(op, grad_output, op.backward(grad_output))
+        grad_inputs = delivered(op, op.backward(grad_output), account and enter(account, tensor))
         for x, grad_x in zip(op.inputs, grad_inputs, strict=True):
             if grad_x is not None:
                 grads[x] = total(grads[x], grad_x) if x in grads else grad_x

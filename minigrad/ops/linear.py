@@ -6,6 +6,7 @@ import numpy as np
 
 from minigrad.arrays import TensorLike
 from minigrad.op import Op
+from minigrad.ops.products import transposed_product
 from minigrad.tensor import Tensor
 
 
@@ -24,10 +25,7 @@ class Linear(Op):
     def backward(self, grad_y):
         rows = as_rows(grad_y)
         grad_x = (rows @ self.weight.T).reshape(self.x.shape)
-        x = as_rows(self.x)
-        if self.taken is not True:
-            x = np.where(as_rows(self.taken).any(axis=-1, keepdims=True), x, 0)  # what nobody took may hold NaN
-        grad_weight = x.T @ rows
+        grad_weight = transposed_product(as_rows(self.x), rows)
         grad_bias = rows.sum(axis=0)
         return grad_x, grad_weight, grad_bias
 

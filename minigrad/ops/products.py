@@ -5,7 +5,7 @@ import string
 
 import numpy as np
 
-from minigrad.arrays import TensorLike
+from minigrad.arrays import TensorLike, sum_to_shape
 from minigrad.op import Op
 from minigrad.tensor import Tensor
 
@@ -22,9 +22,6 @@ class Matmul(Op):
 
     def backward(self, grad_z):
         x, y, grad_z = self.as_matrices(grad_z)
-        if self.taken is not True:
-            x = np.where(self.taken_rows(self.taken), x, 0)  # a row that nobody took may hold NaN
-
         grad_x = grad_y = None
         if self.inputs[0].requires_grad:
             grad_x = grad_z @ y.swapaxes(-1, -2)
@@ -33,7 +30,7 @@ class Matmul(Op):
             if y.ndim == 2:  # one matrix for the whole batch: its rows can stand in one long matrix
                 n = math.prod(grad_z.shape[:-1])
                 x, grad_z = x.reshape(n, x.shape[-1]), grad_z.reshape(n, grad_z.shape[-1])
-            grad_y = x.swapaxes(-1, -2) @ grad_z
+            grad_y = transposed_product(x, grad_z)
             grad_y = grad_y[..., 0] if self.y.ndim == 1 else grad_y
         return grad_x, grad_y
 
@@ -46,13 +43,9 @@ class Matmul(Op):
             x, z = x[None, :], z[..., None, :]
         return x, y, z
 
-    def taken_rows(self, taken):
-        """Which rows of X count for what was taken of Z: (..., n, 1)."""
-        _, _, taken = self.as_matrices(taken)
-        return taken.any(axis=-1, keepdims=True)
-
     def taken_inputs(self, taken):
-        rows = self.taken_rows(taken)
+        _, _, taken = self.as_matrices(taken)
+        rows = taken.any(axis=-1, keepdims=True)
         return rows[..., 0, :] if self.x.ndim == 1 else rows, np.any(taken)
 
 
@@ -83,13 +76,21 @@ class Einsum(Op):
         known = "".join(label for label in own if label in "".join(other_labels))
         summed = np.einsum(f"{','.join(other_labels)}->{known}", *others)
         lone_axes = [axis for axis, label in enumerate(own) if label not in known]
+        grad_x = np.zeros(x.shape, summed.dtype)
+        diagonal = grad_x if own == labels else np.einsum(f"{labels}->{own}", grad_x)  # a view
         repeated = np.expand_dims(summed, lone_axes)
-        if len(own) == len(labels):
-            lengths = [x.shape[a] if a in lone_axes else n for a, n in enumerate(repeated.shape)]
-            return np.broadcast_to(repeated, lengths)
-        grad_x = np.zeros(x.shape, repeated.dtype)
-        np.einsum(f"{labels}->{own}", grad_x)[...] = repeated  # a view of the diagonal
+        lengths = np.broadcast_shapes(repeated.shape, diagonal.shape)  # an axis of length 1 fits any other
+        diagonal[...] = sum_to_shape(np.broadcast_to(repeated, lengths), diagonal.shape)
         return grad_x
+
+
+def transposed_product(x, grad_z):
+    """X^T dL/dZ. A row to which no gradient comes adds nothing, even if it holds NaN."""
+    product = x.swapaxes(-1, -2) @ grad_z
+    if np.isnan(product).any():
+        x = np.where(grad_z.any(axis=-1, keepdims=True), x, 0)
+        product = x.swapaxes(-1, -2) @ grad_z
+    return product
 
 
 def explicit(subscripts, xs):

@@ -193,6 +193,8 @@ def fixed(part):
     """A part of an index that nobody can change any more: a copy of an array or a list."""
     if isinstance(part, Tensor):
         part = part.data
+    if isinstance(part, list) and not part:
+        return np.array([], int)  # NumPy would read it as floating
     return np.array(part) if isinstance(part, (list, np.ndarray)) else part
 
 
