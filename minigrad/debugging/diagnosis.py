@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from minigrad.arrays import norm
 from minigrad.backprop import topological_order
 from minigrad.debugging.anomalies import made_backward, trace
@@ -79,11 +81,13 @@ def why(tensor: Tensor, loss: Tensor) -> Answer:
     behind = descendants(tensor, reversed(order))
     if tensor.grad is None:
         return is_none(tensor, loss, behind)
-    if is_bad(tensor.grad):
+    grad = grad_of_pass(tensor, behind)
+    if is_bad(grad):
         return is_not_finite(tensor, loss, behind)
-    if not tensor.grad.any():
-        return is_zero(tensor, loss, behind)
-    return is_there(tensor, loss, behind)
+    answer = is_there(tensor, grad, loss, behind) if grad.any() else is_zero(tensor, loss, behind)
+    if not np.allclose(grad, tensor.grad, equal_nan=True):
+        answer.lines.append(f"Other passes added to it too: its grad is {amount(tensor.grad)} in all.")
+    return answer
 
 
 def asks_for_none(tensor, loss):
@@ -132,7 +136,8 @@ def not_reached(tensor, loss, order):
     if others:
         lines.append(f"It is read by {others[0].path}, made at {made_at(others[0])}, which does not lead there.")
     else:
-        lines.append("No op that is alive reads it. (What is computed with NumPy or `.data` is not recorded.)")
+        lines.append("No op that is alive reads it. A likely cause: its numbers were copied into a new tensor, as in")
+        lines.append("Tensor(t.data), or computed on with NumPy, and neither is recorded. Use the tensor itself.")
     return Answer(tensor, "not used", lines)
 
 
@@ -144,7 +149,11 @@ def is_none(tensor, loss, behind):
         lines = [f"The rule of {y.op.path} returned None for its {input_names(y.op)[i]}.", f"  made at {made_at(y.op)}"]
         return Answer(tensor, "not delivered", lines, path(tensor, y) + path(y, loss)[1:], y.op)
     if loss.op is not None and loss.op.grad_inputs is not None:
-        lines = ["A pass delivered to it, and its grad was taken away since: by zero_grad(), or by `grad = None`."]
+        if any(t.op is not None and t.op.grad_inputs is None for t in behind if t is not tensor):
+            lines = ["The pass stopped before it got here: an exception, or a `break` out of a loop over backprop()."]
+            return Answer(tensor, "not reached", lines, way)
+        lines = ["Its grad was taken away since the pass, by zero_grad() or `grad = None`; or the pass was stopped"]
+        lines += ["right before it got here, by an exception or a `break` out of a loop over backprop()."]
         return Answer(tensor, "forgotten", lines, way)
     lines = [f"No backward pass from {name_of(loss)} has run: call backward() first."]
     if tensor.op is not None:
@@ -162,6 +171,24 @@ def recorded(behind):
     return [(y, i, y.op.grad_inputs[i]) for y in passed for i, x in enumerate(y.op.inputs) if x in known]
 
 
+def arrived(tensor, behind):
+    """The sum of what the last pass left on the arrows to a tensor, before its hooks; None if it left nothing."""
+    shares = [grad_x for y, i, grad_x in recorded(behind) if y.op.inputs[i] is tensor and grad_x is not None]
+    return sum(shares) if shares else None
+
+
+def grad_of_pass(tensor, behind):
+    """The part of `grad` that is from this loss: a leaf's adds up over passes. Behind a hook they cannot be parted."""
+    grad = None if tensor.op is not None or tensor.hooks else arrived(tensor, behind)
+    return tensor.grad if grad is None else grad
+
+
+def hooked(behind):
+    """(tensor, gradient that came) for each tensor whose hooks got a gradient, the nearest to the loss first."""
+    pairs = [(t, arrived(t, behind)) for t in reversed(behind) if t.hooks and t.grad is not None]
+    return [(t, came) for t, came in pairs if came is not None]
+
+
 def is_not_finite(tensor, loss, behind):
     """Find the op with finite values and a finite gradient whose rule made the first NaN or inf."""
     if is_bad(loss.data):
@@ -172,6 +199,9 @@ def is_not_finite(tensor, loss, behind):
         if grad_x is not None and is_bad(grad_x) and not is_bad(y.grad):
             anomaly = made_backward(y, i, y.grad, grad_x, loss)
             return Answer(tensor, "nan", anomaly.lines, path(tensor, y) + path(y, loss)[1:], y.op)
+    for t, came in hooked(behind):
+        if is_bad(t.grad) and not is_bad(came):
+            return Answer(tensor, "nan", [hook_line(t, came)], path(tensor, t) + path(t, loss)[1:])
     lines = ["No rule made it of finite numbers, as far as the last pass has left a trace.", KEEP]
     return Answer(tensor, "nan", lines, path(tensor, loss))
 
@@ -183,8 +213,9 @@ def is_zero(tensor, loss, behind):
         for y, i, grad_x in reversed(recorded(behind))
         if y.grad.any() and grad_x is not None and not grad_x.any()
     ]
-    if places:
-        return lost_at(tensor, loss, places, "It is 0 everywhere.")
+    hooks = [(t, came) for t, came in hooked(behind) if came.any() and not t.grad.any()]
+    if places or hooks:
+        return lost_at(tensor, loss, places, hooks, "It is 0 everywhere.")
     if loss.grad is not None and not loss.grad.any():
         return Answer(tensor, "zero", [f"backward() of {name_of(loss)} started from zeros."], path(tensor, loss))
     if loss.grad is None:
@@ -197,9 +228,15 @@ def is_zero(tensor, loss, behind):
     )
 
 
-def lost_at(tensor, loss, places, first_line):
+def hook_line(tensor, came):
+    names = ", ".join(getattr(fn, "__name__", repr(fn)) for fn in tensor.hooks)
+    return f"The hook of {name_of(tensor)} (on_gradient: {names}) turned {amount(came)} into {amount(tensor.grad)}."
+
+
+def lost_at(tensor, loss, places, hooks, first_line):
     """An answer that names the places where the gradient was lost, with the reason of each."""
-    lines, verdict = [first_line], None
+    lines, verdict = [first_line], "hook" if hooks else None
+    lines += [hook_line(t, came) for t, came in hooks[:MANY]]
     for y, i in places[:MANY]:
         word, sentence = reason(y.op, i, y.grad)
         verdict = verdict or word
@@ -208,26 +245,29 @@ def lost_at(tensor, loss, places, first_line):
         lines.append(f"  made at {made_at(y.op)}")
     if len(places) > MANY:
         lines.append(f"and {len(places) - MANY:,} more places")
-    y = places[0][0]
-    return Answer(tensor, verdict, lines, path(tensor, y) + path(y, loss)[1:], y.op)
+    y = hooks[0][0] if hooks else places[0][0]
+    return Answer(tensor, verdict, lines, path(tensor, y) + path(y, loss)[1:], None if hooks else y.op)
 
 
-def is_there(tensor, loss, behind):
+def is_there(tensor, grad, loss, behind):
     """It is neither None nor zero nor NaN: say how large it is, and where most of it was lost if it is small."""
     way = path(tensor, loss)
-    lines = [f"It is {amount(tensor.grad)}."]
+    lines = [f"It is {amount(grad)}."]
     if is_bad(loss.data):
         lines += [f"But {name_of(loss)} itself is not finite:", *trace(loss).lines]
         return Answer(tensor, "nan loss", lines, way)
-    zeros = share_of_zeros(tensor.grad)
+    zeros = share_of_zeros(grad)
     if zeros:
         lines.append(f"{zeros:.0%} of its elements are exactly 0.")
     kept = [
         (norm(grad_x) / norm(y.grad), y, i) for y, i, grad_x in recorded(behind) if y.grad.any() and grad_x is not None
     ]
-    if kept and loss.grad is not None and norm(tensor.grad) < SMALL * norm(loss.grad):
+    if kept and loss.grad is not None and norm(grad) < SMALL * norm(loss.grad):
+        hooks = [(t, came) for t, came in hooked(behind) if norm(t.grad) < SMALL * norm(came)]
+        if hooks:
+            return lost_at(tensor, loss, [], hooks, lines[0])
         share, y, i = min(kept, key=lambda entry: entry[0])
-        return lost_at(tensor, loss, [(y, i)], f"{lines[0]} Most of it was lost at one op, which kept {share:.1g}.")
+        return lost_at(tensor, loss, [(y, i)], [], f"{lines[0]} Most of it was lost at one op, which kept {share:.1g}.")
     if not zeros:
         return Answer(tensor, "fine", lines, way)
     more = [

@@ -1,10 +1,13 @@
 """Why a rule delivers zeros, or little: what the op's saved arrays say."""
 
+import copy
+
 import numpy as np
 
+from minigrad.arrays import norm, sum_to_shape
 from minigrad.debugging.words import name_of
 from minigrad.ops.activations import Gelu, Relu, Sigmoid, Silu, Tanh
-from minigrad.ops.arithmetic import Multiply
+from minigrad.ops.arithmetic import Add, Multiply, Subtract
 from minigrad.ops.dropout import Dropout
 from minigrad.ops.embedding import Embedding
 from minigrad.ops.linear import Linear
@@ -14,6 +17,8 @@ from minigrad.ops.reductions import Max, Min
 from minigrad.ops.selection import Clip, Maximum, Minimum, Where
 from minigrad.ops.shapes import Getitem
 from minigrad.ops.softmax import LogSoftmax, Softmax
+
+CANCELLED = 1e-3  # terms "cancel" if their sum is below this fraction of the sum of their sizes
 
 # For ops that let an element through or not: a word for it, and what is the case where its slope is 0.
 FLAT = {
@@ -47,7 +52,16 @@ def reason(op, i, grad_output):
             if slope.all():
                 return "small slope", f"its slope is at most {largest(slope):.2g}"
             return word, f"{share_of_zeros(slope):.0%} {sentence}"
-    return "flat", "its rule makes zeros of this gradient" if op.inputs[i].size else "its input has no elements"
+    return flat(op, i)
+
+
+def flat(op, i):
+    """What is left to say where nothing more is known about an op."""
+    if not op.inputs[i].size:
+        return "flat", "its input has no elements"
+    if op.grad_inputs[i].any():
+        return "small slope", "its rule makes little of this gradient"
+    return "flat", "its rule makes zeros of this gradient"
 
 
 def underflows(op, i, grad_output):
@@ -67,12 +81,41 @@ def underflow(grad_output):
     )
 
 
-def other_factor(op, i, grad_output):
-    """For products of the inputs 0 and 1."""
-    other = op.inputs[1 - i if i < 2 else 0]
-    if other.data.all():
-        return "small factor", f"the other factor, {name_of(other)}, is at most {largest(other.data):.2g}"
-    return "multiplied by 0", f"{share_of_zeros(other.data):.0%} of the other factor, {name_of(other)}, is 0"
+def term(op, i, grad_output):
+    """For sums: a bias, or an input that broadcasting repeated, gets the sum of all that arrives where it went."""
+    got, sizes = norm(op.grad_inputs[i]), norm(without_signs(op, i, grad_output))
+    if got >= CANCELLED * sizes:
+        return flat(op, i)
+    return (
+        "cancelled",
+        f"what arrives is added up over the rows and cancels: its sizes add up to {sizes:.2g}, its sum is {got:.2g}. "
+        "So a shift of all rows alike moves nothing, as with the keys of an attention, where softmax ignores it",
+    )
+
+
+def factor(op, i, grad_output):
+    """For products of the inputs 0 and 1, summed or not, with a term in input 2 if there is one."""
+    if i == 2:
+        return term(op, i, grad_output)
+    got, sizes = norm(op.grad_inputs[i]), norm(without_signs(op, i, grad_output))
+    other = op.inputs[1 - i]
+    if got < CANCELLED * sizes:
+        return (
+            "cancelled",
+            f"the sizes of its products with {name_of(other)} add up to {sizes:.2g}, but they cancel: "
+            f"their sum is {got:.2g}",
+        )
+    if not other.data.all():
+        return "multiplied by 0", f"{share_of_zeros(other.data):.0%} of the other factor, {name_of(other)}, is 0"
+    small = sizes / norm(grad_output)
+    return "small factor", f"the other factor, {name_of(other)}, is about {small:.2g} where this gradient is not 0"
+
+
+def without_signs(op, i, grad_output):
+    """What a sum of products would deliver if all numbers in it were positive, so that nothing could cancel."""
+    twin = copy.copy(op)
+    twin.forward(*(np.abs(x.data) for x in op.inputs))
+    return sum_to_shape(twin.backward(np.abs(grad_output))[i], op.inputs[i].shape)
 
 
 def fitted(op, i, grad_output):
@@ -112,7 +155,9 @@ SPECIAL = {
     Softmax: saturated,
     LogSoftmax: saturated,
     CrossEntropy: fitted,
-    Multiply: other_factor,
-    Matmul: other_factor,
-    Linear: other_factor,
+    Add: term,
+    Subtract: term,
+    Multiply: factor,
+    Matmul: factor,
+    Linear: factor,
 }

@@ -10,6 +10,7 @@ import pytest
 
 from blocks import MultiHeadAttention, Stack, TransformerBlock
 from minigrad import Op, Tensor, cross_entropy, dropout, embedding, log, no_grad, sqrt, where
+from minigrad.arrays import norm
 from minigrad.debugging import why
 from minigrad.debugging.paths import readers
 
@@ -113,6 +114,7 @@ def test_not_used():
     assert answer.verdict == "not used"
     assert answer.path == []
     assert "No op that is alive reads it" in str(answer)
+    assert "Tensor(t.data)" in str(answer)
 
 
 def test_used_by_something_else():
@@ -144,6 +146,56 @@ def test_forgotten_since():
     loss.backward()
     w.zero_grad()
     assert why(w, loss).verdict == "forgotten"
+
+
+def test_a_pass_that_was_stopped_on_its_way():
+    w = leaf(1.0)
+    loss = w.exp().tanh()
+    for _ in loss.backprop():
+        break
+    assert why(w, loss).verdict == "not reached"
+    assert "`break`" in str(why(w, loss))
+
+
+def test_a_pass_that_was_stopped_right_before_the_leaf():
+    """That looks as if the gradient had been taken away, so both are said."""
+    w = leaf(1.0)
+    loss = w.exp()
+    for _ in loss.backprop():
+        break
+    text = str(why(w, loss))
+    assert "zero_grad()" in text
+    assert "stopped" in text
+
+
+def test_each_loss_answers_for_its_own_part_of_a_leafs_gradient():
+    x = leaf(1.0, 2.0, name="x")
+    a, b = (x * 2).sum(), (x * 0).sum()
+    a.backward()
+    b.backward()
+    answer = why(x, b)
+    assert answer.verdict == "multiplied by 0"
+    assert "Other passes added to it too: its grad is (2,) [2. 2.]" in str(answer)
+    assert why(x, a).verdict == "fine"
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.0, "hook"), (1e-9, "hook"), (np.nan, "nan"), (0.5, "fine")])
+@pytest.mark.parametrize("on_leaf", [True, False])
+def test_a_hook_that_changes_the_gradient(factor, verdict, on_leaf):
+    w = leaf(1.0, 2.0)
+    h = w * 3
+    h.name = "h"
+
+    def scaled(grad):
+        return grad * factor
+
+    (w if on_leaf else h).on_gradient(scaled)
+    loss = h.sum()
+    loss.backward()
+    answer = why(w, loss)
+    assert answer.verdict == verdict
+    assert ("on_gradient: scaled" in str(answer)) == (verdict != "fine")
+    assert names(answer) == ["w", "h", "sum"]
 
 
 class Gate(Op):
@@ -274,6 +326,10 @@ def test_other_ways_to_zero(function, verdict):
     [
         (lambda w: (w + 15.0).tanh(), "small slope"),
         (lambda w: w * 1e-9, "small factor"),
+        (lambda w: w @ np.full((2, 3), 1e-9), "small factor"),
+        (lambda w: w * Tensor([1e-9, 1e-9, 5.0])[:2], "small factor"),
+        (lambda w: w @ Tensor([[1.0, -1.0 + 1e-9], [1.0, -1.0 + 1e-9]]), "cancelled"),
+        (lambda w: (np.zeros((2, 2)) + w) * Tensor([[1.0], [-1.0 + 1e-9]]), "cancelled"),
         (lambda w: w.softmax() * Tensor([1.0, 1.0 + 1e-9]), "cancelled"),
     ],
 )
@@ -311,6 +367,22 @@ def test_a_fitted_cross_entropy():
     loss = cross_entropy(z, [0])
     loss.backward()
     assert why(z, loss).verdict == "fitted"
+
+
+def test_the_bias_of_the_keys_cancels():
+    """A bias of the keys adds the same number to all scores of a query, and softmax ignores that."""
+    block = TransformerBlock(4, 2, 8, rng=0, name="block")
+    loss = (
+        block(Tensor(np.random.default_rng(0).standard_normal((3, 4)))) * Tensor(np.arange(12.0).reshape(3, 4))
+    ).sum()
+    loss.backward()
+    bias = block.attention.key.bias
+    assert norm(bias.grad) < 1e-12
+    answer = why(bias, loss)
+    assert answer.verdict == "cancelled"
+    assert answer.cause.name == "linear"
+    assert "softmax ignores it" in str(answer)
+    assert "factor" not in str(answer)
 
 
 def test_a_weight_behind_a_dead_layer():
