@@ -29,8 +29,8 @@ def as_rows(array):
     return array.reshape(-1, array.shape[-1]) if array.ndim and array.size else array.reshape(1, -1)
 
 
-def array_cell(heading, array, values):
-    """A table cell that shows an array under a heading."""
+def array_cell(heading, array, values, not_finite=NOT_FINITE):
+    """A table cell that shows an array under a heading; `not_finite` is the colour of its NaN and inf."""
     form = form_of(array, values)
     if form == "statistics":
         lines = [row(cell(small(line, QUIET), ALIGN="LEFT")) for line in (heading, *statistics(array))]
@@ -38,9 +38,10 @@ def array_cell(heading, array, values):
     rows = as_rows(array)
     bound = largest(rows)
     if form == "numbers":
-        grid = table(*(row(*(number_cell(value, bound) for value in line)) for line in rows.tolist()), CELLSPACING="1")
+        cells = [row(*(number_cell(value, bound, not_finite) for value in line)) for line in rows.tolist()]
+        grid = table(*cells, CELLSPACING="1")
         return captioned(heading, small(aligned(array.item(), bound)) if array.size == 1 else grid)
-    cells = [row(*(heat_cell(value, bound) for value in line)) for line in rows.tolist()]
+    cells = [row(*(heat_cell(value, bound, not_finite) for value in line)) for line in rows.tolist()]
     height, width = ((CELL + 1) * n + 1 for n in rows.shape)
     grid = table(*cells, CELLSPACING="1", FIXEDSIZE="TRUE", WIDTH=width, HEIGHT=height)
     return captioned(f"{heading} ±{number_text(bound)}", grid)
@@ -56,10 +57,10 @@ def largest(array):
     return float(finite.max(initial=0.0))
 
 
-def number_cell(value, bound):
+def number_cell(value, bound, not_finite):
     """A number on its colour."""
     if not math.isfinite(value):
-        return cell(small(str(value), "#ffffff"), BGCOLOR=NOT_FINITE)
+        return cell(small(str(value), "#ffffff"), BGCOLOR=not_finite)
     on_blue = value < -0.6 * bound
     return cell(small(aligned(value, bound), "#ffffff" if on_blue else "#000000"), BGCOLOR=shade(value, bound))
 
@@ -80,9 +81,9 @@ def aligned(value, bound):
     return f"{value:.{max(2 - before, 2 if before < 2 else 0)}f}"
 
 
-def heat_cell(value, bound):
+def heat_cell(value, bound, not_finite):
     """A colour alone; the negative ones carry a minus, since in grey print both ends look the same."""
-    color = shade(value, bound) if math.isfinite(value) else NOT_FINITE
+    color = shade(value, bound) if math.isfinite(value) else not_finite
     sign = small("-", "#ffffff" if value < -0.5 * bound else "#000000") if value < 0 else ""
     return cell(sign, BGCOLOR=color, WIDTH=CELL, HEIGHT=CELL, FIXEDSIZE="TRUE", CELLPADDING="0")
 

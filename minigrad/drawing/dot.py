@@ -4,6 +4,7 @@ from minigrad.drawing.arrows import arrow_attributes, largest_norm
 from minigrad.drawing.collapse import View
 from minigrad.drawing.items import box_attributes, item_attributes
 from minigrad.drawing.legend import caption
+from minigrad.drawing.spoiled import spoiled_tensors
 from minigrad.drawing.style import Look, color_code
 
 HUGE = 500  # from so many items on, the layout is done in haste
@@ -24,9 +25,10 @@ def dot_text(view, look):
     """A view as DOT text. Ids are synthetic, and every name goes into a label: nothing a user wrote is syntax."""
     import graphviz  # noqa: PLC0415  here, so that `import minigrad` loads NumPy alone
 
+    spoiled = spoiled_tensors(view.graph) if look.values else set()
     dot = graphviz.Digraph("minigrad")
     dot.attr("graph", rankdir=look.direction, ranksep="0.25", nodesep="0.25", bgcolor="white")
-    dot.attr("graph", fontname="Helvetica", label=caption(view, look), labelloc="t", tooltip=" ")
+    dot.attr("graph", fontname="Helvetica", label=caption(view, look, spoiled), labelloc="t", tooltip=" ")
     dot.attr("node", shape="box", fontname="Helvetica", fontsize="10", margin="0.08,0.07", height="0.2", width="0.3")
     dot.attr("edge", fontname="Helvetica", fontsize="8", arrowsize="0.7")
     if len(view.items) > HUGE:
@@ -39,7 +41,7 @@ def dot_text(view, look):
         elif event == "leave":
             dot.body.append("}\n")
         else:
-            dot.node(thing.id, **item_attributes(view, look, thing, lit.get(thing)))
+            dot.node(thing.id, **item_attributes(view, look, thing, spoiled, lit.get(thing)))
 
     largest = largest_norm(view)
     for arrow in view.arrows:

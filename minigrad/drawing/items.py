@@ -2,7 +2,7 @@
 
 from minigrad.drawing.cells import array_cell, statistics
 from minigrad.drawing.markup import cell, font, row, small, table, tooltip
-from minigrad.drawing.style import KINDS, QUIET, kind_of, tint
+from minigrad.drawing.style import GIVEN_INF, KINDS, NOT_FINITE, QUIET, kind_of, tint
 from minigrad.drawing.words import (
     clean,
     details_of,
@@ -33,12 +33,12 @@ def box_attributes(box):
     }
 
 
-def item_attributes(view, look, item, highlight=None):
-    """How a node or closed box looks."""
+def item_attributes(view, look, item, spoiled, highlight=None):
+    """How a node or closed box looks; `spoiled` are the tensors whose NaN or inf are a fault."""
     kind = KINDS[kind_of(item)]
     return {
         "id": item.id,
-        "label": f"<{item_label(view, look, item)}>",
+        "label": f"<{item_label(view, look, item, spoiled)}>",
         "tooltip": tooltip(tooltip_lines(view, item)),
         "style": kind.style,
         "fillcolor": tint(highlight) if highlight else kind.fill,
@@ -48,23 +48,33 @@ def item_attributes(view, look, item, highlight=None):
     }
 
 
-def item_label(view, look, item):
+def item_label(view, look, item, spoiled):
     """Title, what it is, and its arrays, one under the other."""
     tensors = view.results(item)
     tensor = tensors[0] if len(tensors) == 1 else None
-    shows_arrays = tensor is not None and has_room(view, look) and not is_constant_number(item)
+    arrays = shown_arrays(view, look, item, spoiled)
     lines = details_of(view, item)
-    if look.grads and tensor is not None and tensor.requires_grad and not (shows_arrays and tensor.grad is not None):
+    if look.grads and tensor is not None and tensor.requires_grad and not (arrays and tensor.grad is not None):
         gradient = gradient_text(tensor)
         lines = [*lines[:-1], f"{lines[-1]}  {gradient}"] if isinstance(item, Box) else [*lines, gradient]
     rows = [row(cell(font(title_of(item), 10, bold=True)))]
     rows += [row(cell(small(line, QUIET))) for line in lines if line]
-    if shows_arrays:
-        arrays = [array_cell("value", tensor.data, look.values)]
-        if look.grads and tensor.grad is not None:
-            arrays.append(array_cell("gradient", tensor.grad, look.values))
-        rows.append(row(cell(table(row(*arrays), CELLSPACING="2"))))
+    if arrays:
+        cells = (array_cell(heading, array, look.values, color) for heading, array, color in arrays)
+        rows.append(row(cell(table(row(*cells), CELLSPACING="2"))))
     return table(*rows)
+
+
+def shown_arrays(view, look, item, spoiled):
+    """The arrays that are shown in an item: for each its heading, itself, and the colour of its NaN and inf."""
+    tensors = view.results(item)
+    if len(tensors) != 1 or not has_room(view, look) or is_constant_number(item):
+        return []
+    [tensor] = tensors
+    arrays = [("value", tensor.data, NOT_FINITE if tensor in spoiled else GIVEN_INF)]
+    if look.grads and tensor.grad is not None:
+        arrays.append(("gradient", tensor.grad, NOT_FINITE))
+    return arrays
 
 
 def has_room(view, look):

@@ -8,6 +8,8 @@ import math
 import textwrap
 from pathlib import Path
 
+import numpy as np
+
 from minigrad.arrays import norm
 from minigrad.drawing.arrows import strength
 from minigrad.drawing.collapse import View
@@ -16,6 +18,7 @@ from minigrad.drawing.layout import layouts
 from minigrad.drawing.page_arrays import PageArrays, side_for
 from minigrad.drawing.passes import gradient_steps
 from minigrad.drawing.renderer import RendererError
+from minigrad.drawing.spoiled import spoiled_tensors
 from minigrad.drawing.style import kind_of
 from minigrad.drawing.words import clean, details_of, place_text, shape_text, title_of
 from minigrad.graph import Graph
@@ -63,6 +66,7 @@ def page_data(output, title=None):
 def nodes_data(graph, arrays, rules):
     view = View(graph)
     labels = unique_labels(graph)
+    spoiled = spoiled_tensors(graph)
     return {
         node.id: {
             "title": title_of(node),
@@ -72,7 +76,7 @@ def nodes_data(graph, arrays, rules):
             "shape": shape_text(node.tensor.shape),
             "dtype": str(node.tensor.dtype),
             "box": node.box.id if node.box else None,
-            "value": arrays.add(node.tensor.data),
+            "value": arrays.add(node.tensor.data, given_inf=has_given_inf(node.tensor, spoiled)),
             "wantsGradient": node.tensor.requires_grad,
             "cut": cut_text(node.tensor.cut),
             "rule": rules.add(node.op) if node.op else None,
@@ -80,6 +84,10 @@ def nodes_data(graph, arrays, rules):
         }
         for node in graph.nodes
     }
+
+
+def has_given_inf(tensor, spoiled):
+    return tensor not in spoiled and not np.isfinite(tensor.data).all()
 
 
 def cut_text(cut):

@@ -31,15 +31,18 @@ class PageArrays:
         self.entries = []
         self.places = {}
 
-    def add(self, array):
-        """The place of an array among `entries`; an equal one that is there already is used again."""
-        key = (array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).digest())
+    def add(self, array, given_inf=False):
+        """The place of an array among `entries`; an equal one that is there already is used again.
+
+        With `given_inf` its inf are as they should be, see `spoiled_tensors`.
+        """
+        key = (given_inf, array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).digest())
         if key not in self.places:
             self.places[key] = len(self.entries)
-            self.entries.append(self.entry(array))
+            self.entries.append(self.entry(array, given_inf))
         return self.places[key]
 
-    def entry(self, array):
+    def entry(self, array, given_inf=False):
         rows = as_rows(array).astype(np.float64)
         tile = self.tile(rows)
         cells = farthest_from_zero(rows, *tile) if tile != [1, 1] else rows
@@ -49,7 +52,7 @@ class PageArrays:
             "tile": tile,
             "bound": largest(cells),
             "facts": statistics(array),
-            "isFinite": bool(np.isfinite(array).all()),
+            "isSpoiled": not given_inf and not bool(np.isfinite(array).all()),
             "numbers": base64.b64encode(cells.astype("<f8").tobytes()).decode(),
         }
 

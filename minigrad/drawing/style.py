@@ -63,6 +63,7 @@ ARROW = "#555555"
 SKIP = KINDS["residual"].border
 NO_GRADIENT = "#aaaaaa"
 NOT_FINITE = "#c000a0"
+GIVEN_INF = "#777777"
 HIGHLIGHTS = {
     "red": "#d7191c",
     "orange": "#f07800",

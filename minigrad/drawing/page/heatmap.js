@@ -31,11 +31,16 @@ function matrixHeight({ shape, tile }) {
   return shape.length > 2 && tile[0] === 1 ? shape.at(-2) : 0;
 }
 
+/** The class and colour of NaN and inf; the inf of a mask was given, and is no fault. */
+function notFinite(isSpoiled) {
+  return isSpoiled ? "not-finite" : "given-inf";
+}
+
 class NumberTable {
   constructor(array, numbers) {
     const [rows, columns] = array.grid;
     const height = matrixHeight(array);
-    this.cells = Array.from(numbers, (value) => this.cell(value, array.bound));
+    this.cells = Array.from(numbers, (value) => this.cell(value, array));
     const lines = Array.from({ length: rows }, (_, row) => {
       const isFirst = height > 0 && row > 0 && row % height === 0;
       const cells = this.cells.slice(row * columns, (row + 1) * columns);
@@ -46,9 +51,9 @@ class NumberTable {
     this.element = element("table", { class: "numbers" }, ...power, element("tbody", {}, ...lines));
   }
 
-  cell(value, bound) {
+  cell(value, { bound, isSpoiled }) {
     const cell = element("td", {}, shortNumber(value, bound));
-    if (!Number.isFinite(value)) cell.className = "not-finite";
+    if (!Number.isFinite(value)) cell.className = notFinite(isSpoiled);
     else cell.style.setProperty("--strength", bound ? value / bound : 0);
     return cell;
   }
@@ -72,7 +77,7 @@ class ColourMap {
     this.cursor = element("span", { class: "cursor", hidden: "" });
     const lines = this.linesBetweenMatrices(matrixHeight(array));
     this.element = element("div", { class: "colours" }, this.canvas, ...lines, this.cursor);
-    this.paint(numbers, array.bound);
+    this.paint(numbers, array);
   }
 
   linesBetweenMatrices(height) {
@@ -84,10 +89,10 @@ class ColourMap {
     });
   }
 
-  paint(numbers, bound) {
+  paint(numbers, { bound, isSpoiled }) {
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(`--${name}`);
-    const [zero, negative, positive, notFinite] = ["zero", "negative", "positive", "not-finite"].map(colour);
+    const [zero, negative, positive] = ["zero", "negative", "positive"].map(colour);
     const most = Number(colour("most"));
     const paper = this.canvas.getContext("2d");
     paper.fillStyle = zero;
@@ -95,7 +100,7 @@ class ColourMap {
     numbers.forEach((value, i) => {
       const isFinite = Number.isFinite(value);
       paper.globalAlpha = isFinite ? (bound ? (most * Math.abs(value)) / bound : 0) : 1;
-      paper.fillStyle = isFinite ? (value < 0 ? negative : positive) : notFinite;
+      paper.fillStyle = isFinite ? (value < 0 ? negative : positive) : colour(notFinite(isSpoiled));
       paper.fillRect(i % this.columns, Math.floor(i / this.columns), 1, 1);
     });
   }

@@ -19,12 +19,12 @@ function isDone(node, place) {
   return step !== undefined && step <= place;
 }
 
-/** Whether what step `place` brought has a NaN or inf: its value, or in the backward pass its gradient. */
+/** Whether what a node has after step `place` is spoiled by a NaN or inf: its value, or going back its gradient. */
 function isSpoiled(node, place) {
   const { phase } = STEPS[place];
   if (!isDone(node, place)) return false;
   const array = phase === "forward" ? DATA.nodes[node].value : STEPS[STEP_OF.backward.get(node)].gradient;
-  return !DATA.arrays[array].isFinite;
+  return DATA.arrays[array].isSpoiled;
 }
 
 /** What an edge has delivered back after step `place`, and the sum at its source by then; null if nothing yet. */

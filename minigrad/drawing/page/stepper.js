@@ -43,13 +43,14 @@ class Stepper {
 
   onKey(event, actions) {
     const { target } = event;
-    const key = event.key === "T" ? "t" : event.key;
+    const key = ["T", "N"].includes(event.key) ? event.key.toLowerCase() : event.key;
     const isTyping = target.closest("#jump") !== null;
     const isPressing = key === " " && target.closest("button, summary, a, select") !== null;
-    const isChoosing = ["Home", "End", "t"].includes(key) && target.closest("select") !== null;
+    const isChoosing = ["Home", "End", "t", "n"].includes(key) && target.closest("select") !== null;
     if (isTyping || isPressing || isChoosing || event.ctrlKey || event.metaKey || event.altKey) return;
     const keys = { ArrowRight: "next", ArrowLeft: "previous", Home: "first", End: "last", " ": "play", t: "turn" };
     if (key === "/") by("jump").focus();
+    else if (key === "n") this.goToSpoiled();
     else if (key in keys) actions[keys[key]]();
     else return;
     event.preventDefault();
@@ -84,6 +85,12 @@ class Stepper {
   goToNode(node) {
     const { phase } = STEPS[this.place];
     this.go(STEP_OF[phase].get(node) ?? STEP_OF.forward.get(node));
+  }
+
+  goToSpoiled() {
+    const place = STEPS.findIndex(({ node }, place) => place > this.place && isSpoiled(node, place));
+    if (place > 0) this.go(place);
+    else by("status").textContent = "No NaN, or inf that an op made, after this step";
   }
 
   turn() {

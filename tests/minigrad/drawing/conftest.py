@@ -5,9 +5,11 @@ import shutil
 import subprocess
 import sysconfig
 
+import numpy as np
 import pytest
 
 import blocks
+from minigrad import Tensor
 
 PROGRAMS = {
     "dot": (shutil.which("dot"), "install Graphviz (https://graphviz.org/download)"),
@@ -84,6 +86,12 @@ class Parsed:
 def texts(thing):
     """The texts that are drawn for a node, an edge or a cluster, in order."""
     return [op["text"] for op in thing.get("_ldraw_", []) if op["op"] == "T"]
+
+
+def causal_block_output():
+    """What a small block makes, with a mask of -inf in its attention."""
+    block = blocks.TransformerBlock(4, 1, 8, causal=True, rng=0)
+    return block(Tensor(np.random.default_rng(0).normal(size=(3, 4)), requires_grad=True, name="x"))
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 import blocks
 from minigrad import Graph, Parameter, Tensor, draw, residual_add, scope
 from minigrad.drawing.collapse import View
-from minigrad.drawing.style import KINDS, SKIP
-from tests.minigrad.drawing.conftest import texts
+from minigrad.drawing.style import GIVEN_INF, KINDS, NOT_FINITE, SKIP
+from tests.minigrad.drawing.conftest import causal_block_output, texts
 from tests.minigrad.drawing.test_collapse import FLOWCHART_ARROWS, FLOWCHART_NODES
 
 
@@ -159,9 +159,41 @@ def test_nan_and_inf_are_marked(parsed):
     with np.errstate(all="ignore"):
         y = x.log() * 0.0
         y.backward([1.0, 1.0])
-    picture = parsed(Graph(y).to_dot())
+    dot = Graph(y).to_dot()
+    picture = parsed(dot)
     assert "nan" in texts(picture.nodes["n3"])
-    assert "NaN or inf" in texts(picture.graph)
+    assert "NaN, or inf that an op made" in texts(picture.graph)
+    assert NOT_FINITE in dot
+    assert GIVEN_INF not in dot
+
+
+@pytest.mark.parametrize("values", ["numbers", "heatmap"])
+def test_the_inf_of_a_mask_has_a_colour_of_its_own(parsed, values):
+    y = causal_block_output()
+    y.backward(np.ones(y.shape))
+    dot = draw(y, values=values).dot()
+    shown = texts(parsed(dot).graph)
+    assert GIVEN_INF in dot
+    assert "inf that was given, as in a mask" in shown
+    assert NOT_FINITE not in dot
+    assert not any("NaN" in text for text in shown)
+
+
+def test_arrays_that_are_not_shown_are_not_in_the_legend(parsed):
+    y = causal_block_output()
+    for options in ({"values": False}, {"values": "statistics"}, {"depth": 0, "values": "statistics"}):
+        shown = texts(parsed(draw(y, **options).dot()).graph)
+        assert not any("negative" in text for text in shown)
+
+
+def test_a_heat_map_s_minus_and_scale_are_in_the_legend(parsed):
+    x = Tensor([[1.0, -2.0]], requires_grad=True, name="x")
+    shown = texts(parsed(draw(x * 2.0, values="heatmap").dot()).graph)
+    assert {"negative (with a -), 0, positive", "where the colours end, array by array"} <= set(shown)
+    assert "-" in shown
+    numbers = texts(parsed(draw(x * 2.0, values="numbers").dot()).graph)
+    assert "negative, 0, positive" in numbers
+    assert "-" not in numbers
 
 
 def test_the_text_is_the_same_for_the_same_program():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blocks import Stack, lesson_block
-from minigrad import Graph, Tensor, mse_loss, scope, write_stepper
+from minigrad import Graph, Tensor, mse_loss, scope, where, write_stepper
 from minigrad.backprop import topological_order
 from minigrad.drawing.renderer import find_renderer
 
@@ -527,3 +527,28 @@ def test_a_nan_is_seen_where_it_begins(browser, tmp_path):
     page.press("/", "log", Keys.ENTER)
     assert "NaN" in page.one("#status").text
     assert "NaN" in page.all("#panel table")[1].text
+
+
+def test_the_inf_of_a_mask_is_no_lead_and_a_key_goes_from_nan_to_nan(browser, tmp_path):
+    scores = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True, name="scores")
+    masked = where(np.tri(2, dtype=bool), scores, -np.inf)
+    with np.errstate(all="ignore"):
+        loss = (masked.softmax() * scores).sum() + (scores - scores).log().sum()
+        page = Page(browser, write_stepper(loss, tmp_path / "mask.html"))
+    count = len(Graph(loss).nodes)
+    page.press("/", "where", Keys.ENTER)
+    assert "NaN" not in page.one("#status").text
+    assert [cell.text for cell in page.all("td.given-inf")] == [f"{MINUS}∞"] * 2
+    assert page.all("td.not-finite") == []
+    page.go(1)
+    for name in ("log", "sum", "add"):
+        page.press("n")
+        assert page.title.startswith(name)
+        assert "NaN or inf" in page.one("#status").text
+    assert page.step == count
+    page.press("N")
+    assert page.step > count
+    assert "NaN or inf" in page.one("#status").text
+    page.press(Keys.END)
+    page.press("n")
+    assert page.one("#status").text.startswith("No NaN")
