@@ -25,6 +25,11 @@ CANCELLED = 0.1  # skip and branch "cancel" if less than this fraction of the la
 JUMP = 1e3  # the norm "collapses" or "explodes" if it changes by more than this from one layer to the next
 DRIFT = 1e4  # and "vanishes" or "grows" with depth if it changes by more than this over all layers
 
+WHO_MADE_IT = (
+    "\nWhich op made it: run forward and backward inside `with detect_anomaly():`, or, after loss.backward(),"
+    "\nprint(why(x, loss)); both are in minigrad. Nothing else was judged."
+)
+
 
 def gradient_faults(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -> GradientFaults:
     """Look for what is odd about the gradient on its way from `loss` to `x`.
@@ -108,10 +113,15 @@ def bottlenecks(path):
 
 
 def not_finite(path, survey):
-    """NaN or inf, at the first tensor from the loss that has it: what comes behind only follows from that one."""
+    """NaN or inf, in the loss or at the first tensor from it that has it: what comes behind only follows from that."""
+    loss = path.order[0]
+    if not np.isfinite(loss.data).all():
+        return [
+            GradientFault("not a number", place(loss), f"It is not finite, so no gradient means much.{WHO_MADE_IT}")
+        ]
     for tensor in path.order:
         if not np.isfinite(survey.norms.get(tensor, 0)):
-            text = "Its gradient holds NaN or inf, and so does that of all it was made from. Nothing else was judged."
+            text = f"The first gradient from the loss that holds NaN or inf is the one that arrives here.{WHO_MADE_IT}"
             return [GradientFault("not a number", place(tensor), text)]
     return []
 
@@ -189,8 +199,8 @@ def jumps(layers):
         text = f"Walking back from the one to the other, the gradient's norm goes from {before:.3g} to {after:.3g}."
         if kind == "collapse" and isinstance(behind.op, (LayerNorm, RmsNorm)):
             text += (
-                "\nThe sum of a normalized row, or of its squares, is the same for every input: a loss that reads"
-                "\nno more than that is constant."
+                "\nA norm whose gain is 1 gives every row the same sum of squares, and layer norm also the same sum,"
+                "\nwhatever its input. If the loss reads only these sums, it is constant, and its gradient is 0."
             )
         faults.append(GradientFault(kind, f"between {place(behind)} and {place(ahead)}", text))
     return faults
@@ -233,11 +243,12 @@ def token_faults(x, grad_x):
 
 def checked(path, layers):
     """What was looked at, in words."""
-    norms = [size for _, size in layers]
+    norms = [size for _, size in layers if np.isfinite(size)]
     parts = [
         f"{len(path.residuals)} residuals" if path.residuals else "no residual, as none was made with residual_add"
     ]
-    parts.append(f"the gradient's norm at {len(norms)} places ({min(norms):.3g} to {max(norms):.3g})")
+    if norms:
+        parts.append(f"the gradient's norm at {len(norms)} places ({min(norms):.3g} to {max(norms):.3g})")
     if path.x.ndim > 1:
         parts.append(f"{path.x.size // path.x.shape[-1]} tokens")
     return ", ".join(parts)

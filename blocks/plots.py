@@ -112,7 +112,7 @@ def new_figure(n_axes):
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  here, so that `import blocks` needs no matplotlib
     except ImportError as error:
-        raise ImportError('plots need matplotlib: pip install "minigrad-blocks[plots]"') from error
+        raise ImportError("plots need matplotlib: pip install matplotlib") from error
     figure = Figure(figsize=(8, 3.2 + 1.6 * n_axes), layout="constrained")
     axes = np.atleast_1d(figure.subplots(n_axes, sharex=True))
     for each in axes:

@@ -195,6 +195,16 @@ def test_no_gradient_at_all_and_nan():
         (fault,) = gradient_faults((y * 0).sqrt().sum() + y.sum(), x)
     assert fault.kind == "not a number"
     assert fault.where == "multiply"
+    assert "detect_anomaly()" in fault.text
+
+
+def test_a_nan_in_forward_blames_no_residual_and_has_no_range():
+    block, x = lesson_block()
+    block.feed_forward.up.weight.data = np.full(block.feed_forward.up.weight.shape, np.nan)
+    faults = gradient_faults(weighted_loss(block(x)), x)
+    assert faults[0].where == "sum"
+    assert "print(why(x, loss))" in faults[0].text
+    assert "nan to nan" not in str(faults)
 
 
 def test_nothing_is_touched_and_a_gradient_can_be_given():

@@ -8,7 +8,7 @@ import pytest
 from minigrad import backprop
 from minigrad.ops.softmax import Softmax
 
-pytest.importorskip("debugpy", reason="needs debugpy: pip install debugpy, or the extra minigrad-blocks[dev]")
+pytest.importorskip("debugpy", reason="needs debugpy: pip install debugpy")
 
 from tests.minigrad.debugging.dap import Client
 
