@@ -148,7 +148,7 @@ def rule_lines(op):
 
 def gradient_lines(tensor, contributions):
     """The gradient, and the contributions that add up to it."""
-    y = result_name(tensor.op) if tensor.op is not None else name_of(tensor)
+    y = result_name(tensor.op) if tensor.op is not None else tensor.name or f"({name_of(tensor)})"
     if tensor.grad is None:
         return [f"  dL/d{y}: not computed; why(tensor, loss) says more"]
     lines = [f"  dL/d{y} {amount(tensor.grad)}"]

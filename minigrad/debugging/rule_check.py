@@ -17,13 +17,14 @@ class Check:
 
     Attributes:
         compared: number of entries that had a slope to compare with.
-        skipped: number of entries at a kink, or where the op is not finite.
+        skipped: number of entries at a kink, or where something is not finite.
+        unseen: number of entries that were not looked at, since only `ENTRIES` of each input are.
         worst: the largest difference between a gradient and its slope.
         wrong: the first entry that disagrees, as (input, index, gradient, slope); None if all agree.
     """
 
     def __init__(self) -> None:
-        self.compared = self.skipped = 0
+        self.compared = self.skipped = self.unseen = 0
         self.worst = 0.0
         self.wrong: tuple[str, tuple[int, ...], float, float] | None = None
 
@@ -35,7 +36,8 @@ class Check:
             name, index, gradient, slope = self.wrong
             return f"WRONG: dL/d{name} at index {index} is {gradient:.8g}, but the slope is {slope:.8g}"
         words = f"the rule agrees in {self.compared} entries, to within {self.worst:.1g}"
-        return words + (f"; {self.skipped} at a kink or not finite were left out" if self.skipped else "")
+        words += f"; {self.skipped} at a kink or not finite were left out" if self.skipped else ""
+        return words + (f"; {self.unseen:,} were not looked at (only {ENTRIES} of an input are)" if self.unseen else "")
 
 
 class Replay:
@@ -77,7 +79,10 @@ def check_rule(op, step=1e-6, rtol=1e-5, atol=1e-7):
         noise = 4 * np.finfo(np.float64).eps * np.abs(y).max(initial=0) / step
         for i, name in enumerate(input_names(op)):
             if grads[i] is not None:
-                for index in some_entries(arrays[i]):
+                n_finite, indices = int(np.isfinite(arrays[i]).sum()), some_entries(arrays[i])
+                check.skipped += arrays[i].size - n_finite
+                check.unseen += n_finite - len(indices)
+                for index in indices:
                     gradient = grads[i][index]
                     compare(check, replay, arrays, i, index, weights, step, gradient, name, rtol, atol + noise)
     return check

@@ -71,10 +71,12 @@ def line_at(location):
 
 
 def numbers_of(array):
-    """Shape, type and range: "(2, 3) float64, from -1 to 2"; NaN and inf are counted apart."""
+    """Shape, type and range: "(2, 3) float64, from -1 to 2", or the one number; NaN and inf are counted apart."""
     words = f"{array.shape} {array.dtype}"
     finite = array[np.isfinite(array)]
-    if finite.size:
+    if finite.size == 1:
+        words += f", {finite.item():.4g}"
+    elif finite.size:
         words += f", from {finite.min():.4g} to {finite.max():.4g}"
     counts = {"nan": np.isnan(array).sum(), "inf": np.isposinf(array).sum(), "-inf": np.isneginf(array).sum()}
     return words + "".join(f", {count:,} {word}" for word, count in counts.items() if count)

@@ -110,6 +110,24 @@ def test_kinks_are_left_out_and_said():
     assert "1 at a kink" in str(check)
 
 
+def test_entries_that_were_not_looked_at_are_counted():
+    x = Tensor(np.arange(-1.0, 39.0), requires_grad=True)
+    check = explain(x.relu()).check
+    assert check.unseen == 8
+    assert check.compared + check.skipped == 32
+    assert "8 were not looked at (only 32 of an input are)" in str(check)
+
+
+def test_what_has_no_name_is_set_in_brackets():
+    assert "dL/d(a leaf): not computed" in str(explain(Tensor([1.0, 2.0], requires_grad=True)))
+    assert "dL/d(a constant): not computed" in str(explain(Tensor([1.0, 2.0])))
+    assert "dL/dx: not computed" in str(explain(Tensor([1.0, 2.0], name="x")))
+
+
+def test_a_single_number_has_a_value_and_no_range():
+    assert str(explain(Tensor(45.76))).startswith("a constant () float64, 45.76\n")
+
+
 def test_minus_infinity_in_a_mask_does_not_drown_the_check():
     x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     scores = where([[True, False], [True, True]], x, -np.inf)
