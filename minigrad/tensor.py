@@ -121,7 +121,7 @@ class Tensor(Operators):
             RuntimeError: nothing was recorded that leads to this tensor.
         """
         for step in self.backprop(grad, retain_grads):
-            del step
+            del step  # its arrays need not wait for the next rule to have run
 
     def backprop(self, grad: "TensorLike | None" = None, retain_grads: bool = True) -> Iterator[Step]:
         """The pass of `backward()`, one op at a time: an iterator of `Step`.

@@ -155,6 +155,7 @@ def power(x: TensorLike, p: TensorLike) -> Tensor:
     return Power()(x, p)
 
 
+# What Python calls for `x + y` when x is no tensor; it hands y over first.
 def reflected_add(y: TensorLike, x: TensorLike) -> Tensor:
     return add(x, y)
 

@@ -8,8 +8,9 @@ from minigrad.tensor import Tensor
 class ResidualAdd(Add):
     """y = skip + branch;   dL/dskip = dL/dy,   dL/dbranch = dL/dy.
 
-    It computes what Add computes. Its own class, and its label, are there for whoever reads the graph: diagrams draw
-    `inputs[SKIP]` bold, and the tools for gradient paths tell skip and branch apart.   (He et al. 2016, eq. 1)
+    It computes what Add computes, and says it again under the names that a debugger should show. Its own class, and its
+    label, are there for whoever reads the graph: diagrams draw `inputs[SKIP]` bold, and the tools for gradient paths
+    tell skip and branch apart.   (He et al. 2016, eq. 1)
     """
 
     SKIP, BRANCH = 0, 1
@@ -26,7 +27,7 @@ class ResidualAdd(Add):
 
     @property
     def path(self) -> str:
-        """Its scopes and its label: `blocks.0.attention`."""
+        """Its scopes and its label: `blocks.0.attention_residual`."""
         return ".".join((*self.scope, self.label or self.name))
 
 
@@ -36,7 +37,7 @@ def residual_add(skip: TensorLike, branch: TensorLike, label: str | None = None)
     Args:
         skip: the input of a sublayer.
         branch: what the sublayer made of it, of the same shape.
-        label: what the residual is called, such as the name of its sublayer.
+        label: what the residual is called, such as `attention_residual`.
 
     >>> x = Tensor([1.0, 2.0], requires_grad=True)
     >>> y = residual_add(x, x.tanh(), "squash")
