@@ -15,8 +15,8 @@ import numpy as np
 
 from minigrad.backprop import topological_order
 from minigrad.debugging import explain
-from minigrad.debugging.breakpoints import is_named, names_like
-from minigrad.debugging.words import amount, input_names, made_at, name_of, result_name, rule_of
+from minigrad.debugging.breakpoints import is_named, no_such_op, reads_leaf
+from minigrad.debugging.words import amount, input_names, is_bad, made_at, name_of, result_name, rule_of
 from minigrad.op import Op
 from minigrad.watching import Watcher
 
@@ -34,6 +34,7 @@ class Stepper(Watcher, cmd.Cmd):
 
     Attributes:
         output: the tensor from which the pass started.
+        results: the tensors of its graph that an op made, one for each step.
         steps: the steps of the pass; `position` is the one that is shown.
         wanted: the name that `continue NAME` runs on to; None if there is none.
         skips_pass: whether `continue` runs on to the next pass.
@@ -44,30 +45,27 @@ class Stepper(Watcher, cmd.Cmd):
     def __init__(self, stdin=None, stdout=None):
         super().__init__(stdin=stdin, stdout=stdout)
         self.use_rawinput = self.stdin.isatty()
-        self.output, self.steps, self.position = None, [], 0
+        self.output, self.results, self.steps, self.position = None, [], [], 0
         self.wanted, self.skips_pass, self.is_running_on = None, False, False
-        self.n_ops = self.n_passes = 0
-        self.paths = set()
+        self.n_passes = 0
 
     # What the engine calls
 
     def before_pass(self, output):
         self.output, self.steps, self.skips_pass = output, [], False
-        self.n_ops = sum(tensor.op is not None for tensor in topological_order(output))
+        self.results = [tensor for tensor in topological_order(output) if tensor.op is not None]
         self.n_passes += 1
 
     def after_backward(self, step):
         self.steps.append(step)
-        self.paths.add(step.op.path)
-        if self.is_running_on or self.skips_pass or (self.wanted and not self.is_wanted(step)):
+        if self.is_running_on or self.skips_pass:
+            return
+        if self.wanted and not is_named(step.op, step.tensor.name, self.wanted):
             return
         self.wanted = None
         self.position = len(self.steps) - 1
         self.show()
         self.cmdloop()
-
-    def is_wanted(self, step):
-        return is_named(step.op, step.tensor.name, self.wanted)
 
     # What is shown
 
@@ -82,13 +80,16 @@ class Stepper(Watcher, cmd.Cmd):
         """The step in a few lines."""
         op, y = self.step.op, result_name(self.step.op)
         if self.position == 0:
-            self.say(f"\nPass {self.n_passes}: backward from {name_of(self.output)}, {self.n_ops:,} ops")
-        self.say(f"step {self.position + 1:,} of {self.n_ops:,}: {op.path}")
+            self.say(f"\nPass {self.n_passes}: backward from {name_of(self.output)}, {len(self.results):,} ops")
+            if is_bad(self.output.data):
+                self.say("It starts from a value that is not finite: run the script's forward and backward inside")
+                self.say("`with minigrad.detect_anomaly():` to learn which op made the first NaN or inf.")
+        self.say(f"step {self.position + 1:,} of {len(self.results):,}: {op.path}")
         self.say("\n".join(f"    {line}" for line in rule_of(op) if line))
         self.say(f"    in   dL/d{y} {amount(self.step.grad_output)}")
         for name, x, grad_x in zip(input_names(op), op.inputs, self.step.grad_inputs, strict=True):
             self.say(f"    out  dL/d{name} {'none' if grad_x is None else amount(grad_x)}, to {name_of(x)}")
-        if self.position + 1 == self.n_ops:
+        if self.position + 1 == len(self.results):
             self.say("    the last step of this pass")
 
     # What the user types
@@ -120,11 +121,19 @@ class Stepper(Watcher, cmd.Cmd):
         """Run on to the next backward pass, or with a NAME to the next op of this name.
 
         A name is an op's path, the end of one (softmax), the name of a tensor, or a glob (blocks.1.*)."""
-        self.wanted, self.skips_pass = name or None, not name
-        for position in range(self.position + 1, len(self.steps)) if name else ():
-            if self.is_wanted(self.steps[position]):
-                self.wanted, self.position = None, position
+        if not name:
+            self.skips_pass = True
+            return True
+        if not any(is_named(tensor.op, tensor.name, name) for tensor in self.results):
+            names = {name for tensor in self.results for name in (tensor.op.path, tensor.name) if name}
+            readers = {tensor.op.path for tensor in self.results if reads_leaf(tensor.op, name)}
+            return self.say(f"not in this pass: {no_such_op(name, names, readers)}")
+        for position in range(self.position + 1, len(self.steps)):
+            step = self.steps[position]
+            if is_named(step.op, step.tensor.name, name):
+                self.position = position
                 return self.show()
+        self.wanted = name
         return True
 
     def do_print(self, expression):
@@ -199,14 +208,15 @@ class Stepper(Watcher, cmd.Cmd):
         if self.n_passes == 0:
             return "The script ended without a backward pass."
         if self.wanted:
-            return f"No op called {self.wanted!r} came; there were names such as {names_like(self.wanted, self.paths)}."
+            return f"The script ended before another op called {self.wanted!r} came."
         return f"The script ended after {self.n_passes:,} backward pass{'es' * (self.n_passes > 1)}."
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m minigrad.step", description=__doc__)
     parser.add_argument("script", help="a Python file that calls backward()")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv")
+    rest = parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv")
+    rest.required = False  # or the message about a missing script would ask for them too
     options = parser.parse_args()
     if not os.path.isfile(options.script):
         parser.error(f"there is no file {options.script!r}")

@@ -52,6 +52,7 @@ class break_at(Watcher):
         self.forward, self.backward = forward, backward
         self.is_found = False
         self.paths: set[str] = set()
+        self.leaf_readers: set[str] = set()  # the paths of the ops that read a leaf of this name
 
     def before_forward(self, op):
         return self.forward and not self.is_condition and self.matches(op)
@@ -64,6 +65,8 @@ class break_at(Watcher):
     def matches(self, op, name=None):
         """Whether this op is meant; `name` is the one that the user gave to its result."""
         self.paths.add(op.path)
+        if reads_leaf(op, self.where):
+            self.leaf_readers.add(op.path)
         is_meant = is_named(op, name, self.where) if isinstance(self.where, str) else isinstance(op, self.where)
         self.is_found = self.is_found or is_meant
         return is_meant
@@ -72,8 +75,8 @@ class break_at(Watcher):
         super().__exit__(kind, *error)
         if kind is None and self.paths and not self.is_found:
             wanted = self.where if isinstance(self.where, str) else self.where.__name__.lower()
-            names = names_like(wanted, self.paths)
-            warnings.warn(f"break_at({wanted!r}) stopped nowhere; there were names such as {names}", stacklevel=2)
+            hint = no_such_op(wanted, self.paths, self.leaf_readers)
+            warnings.warn(f"break_at({wanted!r}) stopped nowhere: {hint}", stacklevel=2)
 
 
 def is_named(op, name, pattern):
@@ -81,6 +84,15 @@ def is_named(op, name, pattern):
     return name == pattern or fnmatchcase(op.path, pattern) or fnmatchcase(op.path, f"*.{pattern}")
 
 
-def names_like(wanted, paths):
-    """Those of the paths that come closest to a name that none of them has."""
-    return ", ".join(get_close_matches(wanted, sorted(paths), cutoff=0.3) or sorted(paths)[:3])
+def reads_leaf(op, name):
+    """Whether this op reads a leaf of this name."""
+    return any(x.op is None and x.name == name for x in op.inputs)
+
+
+def no_such_op(wanted, names, leaf_readers):
+    """What to say of a name that no op has: that it is a leaf's, or which names come closest to it."""
+    if leaf_readers:
+        readers = ", ".join(sorted(leaf_readers))
+        return f"{wanted!r} is a leaf, which no op made, so it has no rule to stop at; it is read by {readers}"
+    close = get_close_matches(wanted, sorted(names), cutoff=0.3) or sorted(names)[:3]
+    return f"no op is called {wanted!r}; there are names such as {', '.join(close)}"

@@ -115,9 +115,27 @@ def test_continue_to_the_next_pass_and_to_a_name_in_it(walk):
     assert out.rindex("layer.relu") > out.index("Pass 2")
 
 
-def test_continue_to_a_name_that_never_comes(walk):
-    out = walk("continue softmax")
-    assert "No op called 'softmax' came; there were names such as" in out
+def test_continue_to_a_name_that_this_pass_does_not_have_stays_where_it_is(walk):
+    out = walk("next", "continue layer.rleu", "quit")
+    assert "not in this pass: no op is called 'layer.rleu'; there are names such as layer.relu" in out
+    assert "x.grad" not in out
+
+
+def test_continue_to_a_leaf_names_its_readers(walk):
+    assert "'x' is a leaf, which no op made, so it has no rule to stop at; it is read by layer.multiply" in walk("c x")
+
+
+def test_continue_to_a_name_that_came_before(walk):
+    assert "step 2 of 3: layer.relu" in walk("c relu", "c relu")
+    assert "ended before another op called 'relu' came" in walk("c relu", "c relu", "c relu")
+
+
+def test_a_loss_that_is_nan(walk, folder):
+    (folder / "nan.py").write_text(
+        "from minigrad import Tensor\nTensor(float('nan'), requires_grad=True).exp().backward()\n"
+    )
+    assert "with minigrad.detect_anomaly():" in walk(script="nan.py")
+    assert "detect_anomaly" not in walk()
 
 
 def test_print(walk):
@@ -203,6 +221,13 @@ def test_an_error_of_the_script_comes_through(walk, folder):
     (folder / "broken.py").write_text("raise ValueError('mine')\n")
     with pytest.raises(ValueError, match=r"^mine$"):
         walk(script="broken.py")
+
+
+def test_no_script(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["minigrad.step"])
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().err.endswith("the following arguments are required: script\n")
 
 
 def test_a_missing_script(walk, capsys):

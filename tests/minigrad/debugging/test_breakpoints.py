@@ -166,6 +166,13 @@ def test_a_name_that_never_comes_is_answered_with_those_that_came(stops):
     assert stops == []
 
 
+def test_the_name_of_a_leaf_is_answered_with_the_ops_that_read_it(stops):
+    x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    with pytest.warns(UserWarning, match=r"'x' is a leaf.* read by multiply, tanh$"), break_at("x"):
+        (x.tanh() + x * 2).sum().backward()
+    assert stops == []
+
+
 @pytest.mark.parametrize("where", [3, None, int, Tensor, ["softmax"]])
 def test_anything_else_is_refused(where):
     with pytest.raises(TypeError, match="break_at takes the name"):
