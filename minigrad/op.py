@@ -102,7 +102,7 @@ class Op:
             refuse(self, data, OWN)
         data.setflags(write=False)
 
-        if wants_grad and recording.RECORDING.get():
+        if wants_grad and recording.NO_GRAD.get() is None:
             self.number = next(NUMBERS)
             frame = sys._getframe(1)  # as recording.user_frame finds it, without a frame more to step through
             while frame.f_code.co_filename in recording.LIBRARY_FILES and frame.f_back is not None:
@@ -110,7 +110,7 @@ class Op:
             self.filename, self.lineno = frame.f_code.co_filename, frame.f_lineno
             result = Tensor.from_op(data, self)
         else:
-            result = Tensor.from_op(data, None, recording.NO_GRAD_CUT if wants_grad else cut)
+            result = Tensor.from_op(data, None, recording.NO_GRAD.get() if wants_grad else cut)
         if WATCHERS:
             after_forward(self, result)
         return result

@@ -3,6 +3,7 @@
 The two switches are context variables, so threads and coroutines do not see each other's.
 """
 
+import contextlib
 import os
 import sys
 import weakref
@@ -10,7 +11,9 @@ from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
 from glob import glob
 
-RECORDING = ContextVar("recording", default=True)
+NO_GRAD: "ContextVar[Cut | None]" = ContextVar(
+    "no_grad", default=None
+)  # of the innermost block; None: ops are recorded
 SCOPE: ContextVar[tuple[str, ...]] = ContextVar("scope", default=())
 
 LIBRARY_FILES: set[str] = set()  # no line of these is "the user's line"
@@ -22,6 +25,7 @@ def add_library_folder(file):
 
 
 add_library_folder(__file__)
+LIBRARY_FILES.add(contextlib.__file__)  # it stands between a decorated function and its caller
 
 
 def user_frame():
@@ -32,13 +36,19 @@ def user_frame():
     return frame
 
 
+def user_location():
+    """The user's own line, as `file:line`."""
+    frame = user_frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
 class Cut:
     """Why a tensor with a past is a constant. It is a note for whoever asks, and keeps nothing of that past alive.
 
     Attributes:
         by: what cut the graph, `detach()` or `no_grad()`.
         label: the name, or the op's path, of what was detached.
-        location: the user's line, as `file:line`; None where nobody paid for finding it.
+        location: the user's line that detached, or entered the no_grad block, as `file:line`.
     """
 
     __slots__ = ("by", "label", "location", "reference")
@@ -57,12 +67,13 @@ class Cut:
 
     @classmethod
     def by_detach(cls, source):
-        frame = user_frame()
         label = source.name or (source.op.path if source.op else None)
-        return cls("detach()", label, f"{frame.f_code.co_filename}:{frame.f_lineno}", source)
+        return cls("detach()", label, user_location(), source)
 
-
-NO_GRAD_CUT = Cut("no_grad()")  # one for all: a tensor made without recording should cost nothing more
+    @classmethod
+    def by_no_grad(cls):
+        """One for a whole block: a tensor made without recording should cost nothing more."""
+        return cls("no_grad()", location=user_location())
 
 
 class no_grad(ContextDecorator):
@@ -77,16 +88,16 @@ class no_grad(ContextDecorator):
     """
 
     def __init__(self) -> None:
-        self.tokens: list[Token[bool]] = []
+        self.tokens: list[Token[Cut | None]] = []
 
     def _recreate_cm(self) -> "no_grad":
         return no_grad()  # as a decorator: one for each call, since calls may overlap
 
     def __enter__(self) -> None:
-        self.tokens.append(RECORDING.set(False))
+        self.tokens.append(NO_GRAD.set(Cut.by_no_grad()))
 
     def __exit__(self, *error: object) -> None:
-        RECORDING.reset(self.tokens.pop())
+        NO_GRAD.reset(self.tokens.pop())
 
 
 class scope(ContextDecorator):

@@ -112,7 +112,7 @@ def cut_off(tensor):
     if cut.by == "detach()":
         return "detached", [f"{cut.label or 'a leaf'} was detached here: {line_at(cut.location)}"]
     what = f"A constant of shape {tensor.shape} was computed inside no_grad(), where nothing is recorded."
-    return "no_grad", [what, "Compute it outside of no_grad()."]
+    return "no_grad", [what, f"Compute it outside of this block: {line_at(cut.location)}"]
 
 
 def not_reached(tensor, loss, order):

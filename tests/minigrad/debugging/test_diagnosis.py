@@ -98,12 +98,21 @@ def test_the_detached_tensor_itself():
 def test_computed_inside_no_grad():
     w = leaf(1.0, 2.0)
     with no_grad():
+        here = line_before()
         h = w.tanh()
     loss = (h * leaf(3.0, 4.0, name="v")).sum()
     loss.backward()
     for answer in (why(w, loss), why(h, loss)):
         assert answer.verdict == "no_grad"
         assert "shape (2,) was computed inside no_grad()" in str(answer)
+        assert f"{here}: with no_grad():" in str(answer)
+
+
+def test_computed_by_a_function_that_no_grad_decorates():
+    w = leaf(1.0)
+    h = no_grad()(Tensor.tanh)(w)
+    here = line_before()
+    assert f"{here}: h = no_grad()(Tensor.tanh)(w)" in str(why(h, h * w))
 
 
 def test_not_used():
