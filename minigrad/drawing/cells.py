@@ -40,11 +40,25 @@ def array_cell(heading, array, values, not_finite=NOT_FINITE):
     if form == "numbers":
         cells = [row(*(number_cell(value, bound, not_finite) for value in line)) for line in rows.tolist()]
         grid = table(*cells, CELLSPACING="1")
-        return captioned(heading, small(aligned(array.item(), bound)) if array.size == 1 else grid)
+        is_plain = array.size == 1 and np.isfinite(array).all()
+        return captioned(heading, small(aligned(array.item(), bound)) if is_plain else grid)
     cells = [row(*(heat_cell(value, bound, not_finite) for value in line)) for line in rows.tolist()]
     height, width = ((CELL + 1) * n + 1 for n in rows.shape)
     grid = table(*cells, CELLSPACING="1", FIXEDSIZE="TRUE", WIDTH=width, HEIGHT=height)
-    return captioned(f"{heading} ±{number_text(bound)}", grid)
+    return captioned(f"{heading} {range_text(array, bound)}", grid)
+
+
+def range_text(array, bound):
+    """How far the colours of an array reach; in words where there is nothing to colour.
+
+    >>> range_text(np.array([1.0, -2.0]), 2.0), range_text(np.zeros(2), 0.0), range_text(np.full(2, np.nan), 0.0)
+    ('±2', 'all 0', 'all NaN')
+    """
+    if bound:
+        return f"±{number_text(bound)}"
+    if np.isnan(array).all():
+        return "all NaN"
+    return "0, NaN or inf" if not np.isfinite(array).all() else "all 0"
 
 
 def captioned(caption, content):

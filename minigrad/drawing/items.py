@@ -57,7 +57,8 @@ def item_label(view, look, item, spoiled):
     if look.grads and tensor is not None and tensor.requires_grad and not (arrays and tensor.grad is not None):
         gradient = gradient_text(tensor)
         lines = [*lines[:-1], f"{lines[-1]}  {gradient}"] if isinstance(item, Box) else [*lines, gradient]
-    rows = [row(cell(font(title_of(item), 10, bold=True)))]
+    title = title_of(item) + look.numbers.get(item, "")
+    rows = [row(cell(font(title, 10, bold=True)))]
     rows += [row(cell(small(line, QUIET))) for line in lines if line]
     if arrays:
         cells = (array_cell(heading, array, look.values, color) for heading, array, color in arrays)

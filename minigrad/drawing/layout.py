@@ -15,8 +15,8 @@ from minigrad.drawing.words import details_of
 LARGEST = 400  # items; a picture with more of them is no help, and Graphviz needs long for it
 
 
-def layouts(graph):
-    """The pictures that a page can show of a graph.
+def layouts(graph, numbers):
+    """The pictures that a page can show of a graph, in which `numbers` stand behind the names of nodes.
 
     Returns:
         (pictures, n_levels, picture_of): the first `n_levels` pictures have all boxes open down to some level, the
@@ -32,13 +32,13 @@ def layouts(graph):
     paths = [path for path in paths if small([opened[path]])]
     views = levels + [opened[path] for path in paths]
 
-    pictures = drawn(views) if views else []
+    pictures = drawn(views, numbers) if views else []
     return pictures, len(levels), {path: len(levels) + i for i, path in enumerate(paths)}
 
 
-def drawn(views):
+def drawn(views, numbers):
     """The layouts of these views, from one run of the program."""
-    look = Look(values=False, grads=False, legend=False)
+    look = Look(values=False, grads=False, legend=False, numbers=numbers)
     answer = render("".join(dot_text(view, look) for view in views), "json").decode(errors="replace")
     try:
         return [layout(view, places) for view, places in zip(views, read_all(answer), strict=True)]

@@ -15,7 +15,7 @@ from minigrad.drawing.arrows import strength
 from minigrad.drawing.collapse import View
 from minigrad.drawing.formulas import rule_of
 from minigrad.drawing.layout import layouts
-from minigrad.drawing.page_arrays import PageArrays, side_for
+from minigrad.drawing.page_arrays import PageArrays, grain_for
 from minigrad.drawing.passes import gradient_steps
 from minigrad.drawing.renderer import RendererError
 from minigrad.drawing.spoiled import spoiled_tensors
@@ -43,15 +43,16 @@ def page_data(output, title=None):
     walked = list(gradient_steps(output))
     tensors = [node.tensor.data for node in graph.nodes]
     gradients = [array for step in walked for array in (step.grad_output, *step.grad_inputs) if array is not None]
-    arrays = PageArrays(side_for(tensors + gradients))
+    arrays = PageArrays(*grain_for(tensors + gradients))
+    numbers = numbers_behind(graph)
     try:
-        (pictures, n_levels, picture_of), no_picture = layouts(graph), None
+        (pictures, n_levels, picture_of), no_picture = layouts(graph, numbers), None
     except RendererError as error:
         (pictures, n_levels, picture_of), no_picture = ([], 0, {}), clean(error, 300)
     rules = PageRules()
     return {
         "title": clean(title or f"Backprop of {graph.node_of[output].path}", 200),
-        "nodes": nodes_data(graph, arrays, rules),
+        "nodes": nodes_data(graph, arrays, rules, numbers),
         "edges": edges_data(graph, walked),
         "boxes": boxes_data(graph, picture_of),
         "steps": forward_data(graph) + [backward_data(graph, step, arrays) for step in walked],
@@ -63,15 +64,14 @@ def page_data(output, title=None):
     }
 
 
-def nodes_data(graph, arrays, rules):
+def nodes_data(graph, arrays, rules, numbers):
     view = View(graph)
-    labels = unique_labels(graph)
     spoiled = spoiled_tensors(graph)
     return {
         node.id: {
-            "title": title_of(node),
+            "title": title_of(node) + numbers[node],
             "details": [line for line in details_of(view, node) if line],
-            "path": labels[node],
+            "path": label_of(node) + numbers[node],
             "kind": kind_of(node),
             "shape": shape_text(node.tensor.shape),
             "dtype": str(node.tensor.dtype),
@@ -104,14 +104,26 @@ def cut_text(cut):
     return clean(what + where, 200)
 
 
-def unique_labels(graph):
-    """The path of each node, with a number behind it where several have the same."""
-    labels, times = {}, {}
+def label_of(node):
+    """A name with the scopes in front of it, as the picture's title says it."""
+    if node.kind == "constant":
+        return clean(title_of(node), 200)
+    return clean(".".join((*node.op.scope, node.name)) if node.op else node.path, 200)
+
+
+def numbers_behind(graph):
+    """What stands behind the name of each node: nothing, or a number where nodes before it have the same.
+
+    >>> x = Tensor([1.0], requires_grad=True, name="x")
+    >>> numbers_behind(Graph(x.exp().exp())).values()
+    dict_values(['', '', ' #2'])
+    """
+    numbers, times = {}, {}
     for node in graph.nodes:
-        path = clean(title_of(node) if node.kind == "constant" else node.path, 200)
-        times[path] = times.get(path, 0) + 1
-        labels[node] = path if times[path] == 1 else f"{path} #{times[path]}"
-    return labels
+        label = label_of(node)
+        times[label] = times.get(label, 0) + 1
+        numbers[node] = "" if times[label] == 1 else f" #{times[label]}"
+    return numbers
 
 
 def edges_data(graph, walked):

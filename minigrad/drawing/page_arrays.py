@@ -9,15 +9,16 @@ from minigrad.drawing.cells import as_rows, largest, statistics
 
 BUDGET = 200_000  # numbers in a page; each takes 11 characters
 LONGEST = 64  # cells in a row or column
+GRAINS = ((32, 1024), (16, 256), (8, 256), (8, 64), (4, 16))  # tiles in a row or column, numbers of a whole array
 
 
 class PageArrays:
     """The arrays of a page, in the order in which they were added.
 
-    An array with at most `side` x `side` numbers is there with all of them, to the last bit. A larger one is cut into
-    at most so many tiles, and each tile shows the number farthest from 0, so a NaN or a spike is still seen.
+    An array of at most `whole` numbers is there with all of them, to the last bit. A larger one is cut into at most
+    `side` x `side` tiles, and each shows the number farthest from 0, so a NaN or a spike is still seen.
 
-    >>> arrays = PageArrays(side=2)
+    >>> arrays = PageArrays(side=2, whole=4)
     >>> arrays.add(np.ones((2, 2))), arrays.add(np.zeros((2, 2))), arrays.add(np.ones((2, 2)))
     (0, 1, 0)
     >>> arrays.add(np.array([[1.0, -7.0, 2.0, 3.0, 0.0]]))
@@ -26,8 +27,9 @@ class PageArrays:
     array([-7.,  3.])
     """
 
-    def __init__(self, side):
+    def __init__(self, side, whole):
         self.side = side
+        self.whole = whole
         self.entries = []
         self.places = {}
 
@@ -58,21 +60,21 @@ class PageArrays:
 
     def tile(self, rows):
         """Height and width of the tiles; 1 by 1 where every number has a cell of its own."""
-        if rows.size <= self.side**2 and max(rows.shape) <= LONGEST:
+        if rows.size <= self.whole and max(rows.shape) <= LONGEST:
             return [1, 1]
         return [-(-length // self.side) for length in rows.shape]
 
 
-def side_for(arrays, budget=BUDGET):
-    """The finest grid with which all these arrays together keep to the budget.
+def grain_for(arrays, budget=BUDGET):
+    """The finest of `GRAINS` with which all these arrays together keep to the budget.
 
-    >>> side_for([np.zeros((4, 4))]), side_for([np.zeros((64, 64))] * 1000)
-    (32, 8)
+    >>> grain_for([np.zeros((4, 4))]), grain_for([np.zeros((64, 64))] * 1000)
+    ((32, 1024), (8, 256))
     """
-    for side in (32, 16, 8, 4):
-        if sum(min(array.size, side**2) for array in arrays) <= budget:
+    for side, whole in GRAINS:
+        if sum(array.size if array.size <= whole else side**2 for array in arrays) <= budget:
             break
-    return side
+    return side, whole
 
 
 def farthest_from_zero(rows, height, width):

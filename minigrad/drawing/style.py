@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from minigrad.graph import Box
+from minigrad.graph import Box, Node
 
 VALUES = ("auto", "numbers", "heatmap", "statistics", False)
 DIRECTIONS = ("TB", "BT", "LR", "RL")
@@ -28,6 +28,7 @@ class Look:
     legend: bool = True
     highlight: Mapping[Any, str] = field(default_factory=dict)
     meanings: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[Node, str] = field(default_factory=dict)  # what a page puts behind the names of nodes
 
     def __post_init__(self):
         for name, possible in (("values", VALUES), ("direction", DIRECTIONS), ("flow", FLOWS)):

@@ -17,7 +17,7 @@ function arrayFigure(caption, array) {
   const cells = isExact && fits ? new NumberTable(array, numbers) : new ColourMap(array, numbers);
   makeReadable(cells, readout, array, numbers);
   readout.before(cells.element);
-  if (numbers.length > 1) readout.before(scaleOf(array));
+  if (numbers.length > 1) readout.before(scaleOf(array, numbers));
   return figure;
 }
 
@@ -183,10 +183,17 @@ function shapeText(shape) {
 }
 
 /** The colours of an array and what they stand for: the same distance from 0 on either side. */
-function scaleOf({ bound }) {
+function scaleOf({ bound }, numbers) {
+  if (bound === 0) return element("p", { class: "scale" }, withoutScale(numbers));
   const { exponent } = styleFor(bound);
   const end = exponent === 0 ? shortNumber(bound, bound) : typeset(bound.toExponential(2));
   return element("p", { class: "scale" }, `−${end}`, element("span", { class: "ramp" }), end);
+}
+
+/** What an array is in which there is nothing to colour. */
+function withoutScale(numbers) {
+  if (numbers.every(Number.isNaN)) return "all NaN";
+  return numbers.every(Number.isFinite) ? "all 0" : "0, NaN or inf";
 }
 
 /** How the numbers of an array are written: a common power of ten where they are tiny or huge, and the decimals. */

@@ -124,7 +124,7 @@ class Stepper {
   offerLevels() {
     const names = DATA.pictures.slice(0, DATA.levels).map(({ items, closed }, level) => {
       const count = Object.keys(items).length;
-      const name = Object.keys(closed).length === 0 ? `all ${count} nodes` : `${count} parts`;
+      const name = Object.keys(closed).length === 0 ? `all ${count} nodes` : `${count} nodes`;
       return element("option", { value: level }, name);
     });
     const oneBox = element("option", { value: "box", hidden: "" }, "one box open");

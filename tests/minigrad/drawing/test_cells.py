@@ -45,6 +45,17 @@ def test_each_cell_of_a_heat_map_has_the_colour_of_its_number():
     assert "±2" in markup
 
 
+@pytest.mark.parametrize(
+    ("number", "says"), [(0.0, "all 0"), (np.nan, "all NaN"), (np.inf, "0, NaN or inf"), (2.0, "±2")]
+)
+def test_an_array_without_a_scale_says_what_is_in_it(number, says):
+    assert f"value {says}<" in cells.array_cell("value", np.full((5, 5), number), "auto")
+
+
+def test_a_nan_alone_is_marked_as_one_among_others():
+    assert NOT_FINITE in cells.array_cell("value", np.array(np.nan), "auto")
+
+
 def test_statistics_leave_out_and_count_what_is_not_finite():
     array = np.array([np.nan, np.inf, 3.0, 4.0], np.float32)
     assert cells.statistics(array) == ["2 of 4 NaN or inf", "mean 3.5, std 0.5", "3 to 4", "norm 5"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad.drawing.page_arrays import PageArrays, farthest_from_zero, numbers, side_for
+from minigrad.drawing.page_arrays import PageArrays, farthest_from_zero, grain_for, numbers
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from minigrad.drawing.page_arrays import PageArrays, farthest_from_zero, numbers
     ],
 )
 def test_small_arrays_are_exact(array):
-    arrays = PageArrays(side=32)
+    arrays = PageArrays(side=32, whole=1024)
     entry = arrays.entries[arrays.add(array)]
     assert entry["tile"] == [1, 1]
     np.testing.assert_array_equal(numbers(entry["numbers"]), array.ravel().astype(np.float64))
@@ -32,7 +32,7 @@ def test_small_arrays_are_exact(array):
 def test_each_tile_shows_its_number_farthest_from_0(shape):
     array = np.random.default_rng(0).normal(size=shape)
     array.ravel()[17] = np.nan
-    entry = PageArrays(side=8).entry(array)
+    entry = PageArrays(side=8, whole=64).entry(array)
     rows = array.reshape(-1, shape[-1])
     height, width = entry["tile"]
     assert max(entry["grid"]) <= 8
@@ -50,14 +50,23 @@ def test_infinity_is_farthest():
 
 
 def test_equal_arrays_are_kept_once_and_different_ones_apart():
-    arrays = PageArrays(side=32)
+    arrays = PageArrays(side=32, whole=1024)
     zeros = np.zeros((2, 3))
     assert arrays.add(zeros) == arrays.add(zeros.copy()) == 0
     others = [zeros.T, zeros.reshape(6), zeros.astype(np.float32), -zeros, zeros + 1]
     assert [arrays.add(other) for other in others] == [1, 2, 3, 4, 5]
 
 
-def test_the_budget_is_kept():
-    for count in (1, 100, 500, 3000):
-        arrays = [np.zeros((50, 50))] * count
-        assert count * side_for(arrays) ** 2 <= 200_000
+@pytest.mark.parametrize("count", [1, 100, 500, 3000])
+@pytest.mark.parametrize("shape", [(50, 50), (8, 16)])
+def test_the_budget_is_kept(count, shape):
+    array = np.random.default_rng(0).normal(size=shape)
+    arrays = PageArrays(*grain_for([array] * count))
+    entry = arrays.entry(array)
+    assert count * len(numbers(entry["numbers"])) <= 200_000
+
+
+def test_arrays_of_256_numbers_are_whole_in_a_page_of_a_deep_stack():
+    array = np.random.default_rng(0).normal(size=(16, 16))
+    arrays = PageArrays(*grain_for([array] * 500 + [np.zeros((64, 64))] * 500))
+    assert arrays.entry(array)["tile"] == [1, 1]

@@ -218,6 +218,19 @@ def test_paths_tell_nodes_apart():
     assert len(paths) == len(set(paths))
 
 
+def test_the_picture_calls_a_node_as_the_panel_does():
+    x = Tensor([1.0], requires_grad=True, name="x")
+    with scope("attention"):
+        h = x.swapaxes(0, 0).exp().swapaxes(0, 0)
+        h.name = "h"
+        loss = (h * 2.0).exp().sum()
+    nodes = page_data(loss)["nodes"].values()
+    assert [node["path"] for node in nodes] == [
+        f"attention.{node['title']}" if node["rule"] is not None else node["title"] for node in nodes
+    ]
+    assert [node["title"] for node in nodes] == ["x", "swapaxes", "exp", "h", "2", "multiply", "exp #2", "sum"]
+
+
 def test_every_box_has_a_picture_in_which_it_is_open():
     data = page_data(lesson_loss())
     for id, box in data["boxes"].items():

@@ -552,3 +552,21 @@ def test_the_inf_of_a_mask_is_no_lead_and_a_key_goes_from_nan_to_nan(browser, tm
     page.press(Keys.END)
     page.press("n")
     assert page.one("#status").text.startswith("No NaN")
+
+
+@pytest.mark.parametrize(("number", "says"), [(0.0, "all 0"), (np.nan, "all NaN"), (np.inf, "0, NaN or inf")])
+def test_an_array_without_a_scale_says_what_is_in_it(browser, tmp_path, number, says):
+    x = Tensor(np.full((3, 20), number), requires_grad=True, name="x")
+    page = Page(browser, write_stepper(x.exp().sum(), tmp_path / "zeros.html"))
+    page.go(1)
+    assert page.one("#panel .scale").text == says
+
+
+def test_what_the_picture_calls_a_node_is_in_its_panel(browser, tmp_path):
+    x = Tensor([1.0], requires_grad=True, name="x")
+    page = Page(browser, write_stepper(x.exp().exp().exp(), tmp_path / "names.html"))
+    names = [name.text for name in page.all("#picture .item .name")]
+    assert sorted(names) == ["exp", "exp #2", "exp #3", "x"]
+    for item, name in zip(page.all("#picture .item"), names, strict=True):
+        item.click()
+        assert page.title == name
