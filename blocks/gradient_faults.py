@@ -184,8 +184,7 @@ def cut_in_words(tensor):
     """Where the graph behind a tensor was cut, if it was."""
     for source in topological_order(tensor):
         if source.cut is not None:
-            what, where = source.cut.label or "it", source.cut.location
-            return f": {what} was cut off by {source.cut.by}" + (f"\nat {where}" if where else "")
+            return f": {source.cut.label or 'it'} was cut off by {source.cut.by}\nat {source.cut.location}"
     return ""
 
 

@@ -11,9 +11,7 @@ from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
 from glob import glob
 
-NO_GRAD: "ContextVar[Cut | None]" = ContextVar(
-    "no_grad", default=None
-)  # of the innermost block; None: ops are recorded
+NO_GRAD: "ContextVar[Cut | None]" = ContextVar("no_grad", default=None)  # of the innermost block; None: recording
 SCOPE: ContextVar[tuple[str, ...]] = ContextVar("scope", default=())
 
 LIBRARY_FILES: set[str] = set()  # no line of these is "the user's line"

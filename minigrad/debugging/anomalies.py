@@ -7,7 +7,17 @@ import numpy as np
 
 from minigrad.backprop import topological_order
 from minigrad.debugging.paths import descendants
-from minigrad.debugging.words import first_bad, input_names, is_bad, made_at, name_of, numbers_of, result_name, rule_of
+from minigrad.debugging.words import (
+    FEW,
+    first_bad,
+    input_names,
+    is_bad,
+    made_at,
+    name_of,
+    numbers_of,
+    result_name,
+    rule_of,
+)
 from minigrad.op import Op
 from minigrad.recording import user_frame
 from minigrad.tensor import Tensor
@@ -165,7 +175,7 @@ class detect_anomaly(Watcher):
     def before_leaf(self, leaf, grad):
         grad = grad if leaf.grad is None else leaf.grad + grad
         if is_bad(grad):
-            raise AnomalyError(given(leaf, grad, self.output or leaf))
+            raise AnomalyError(given(leaf, grad, leaf if self.output is None else self.output))
 
     def after_backward(self, step):
         for i, grad_x in enumerate(step.grad_inputs):
@@ -226,7 +236,18 @@ def given(tensor, grad, output):
     who = "a function of on_gradient made it, or it was added up" if tensor.hooks else "it was given or added up"
     what = f"gradient of {name_of(tensor)}, as {who} of finite shares, is"
     tainted = [x for x in topological_order(tensor) if x.requires_grad]
-    return Anomaly("given", tensor, tensor.op, grad, what, tainted, output)
+    anomaly = Anomaly("given", tensor, tensor.op, grad, what, tainted, output)
+    ops = [y.op for y in topological_order(output) if y.op is not None and y.op.grad_inputs is not None]
+    arrows = [(op, grad_x) for op in ops for x, grad_x in zip(op.inputs, op.grad_inputs, strict=True) if x is tensor]
+    shares = [
+        f"    share      {numbers_of(share)}, from {op.path}, made at {made_at(op)}"
+        for op, share in arrows
+        if share is not None
+    ]
+    anomaly.lines += shares[:FEW]
+    if len(shares) > FEW:
+        anomaly.lines.append(f"    and {len(shares) - FEW:,} shares more")
+    return anomaly
 
 
 def made_backward(tensor, i, grad_output, grad_x, output):

@@ -256,6 +256,8 @@ def is_there(tensor, grad, loss, behind):
     if is_bad(loss.data):
         lines += [f"But {name_of(loss)} itself is not finite:", *trace(loss).lines]
         return Answer(tensor, "nan loss", lines, way)
+    if loss.grad is None:
+        lines += [f"No pass from {name_of(loss)} has left a trace, so it may be from elsewhere.", KEEP]
     zeros = share_of_zeros(grad)
     if zeros:
         lines.append(f"{zeros:.0%} of its elements are exactly 0.")

@@ -188,6 +188,14 @@ def test_each_loss_answers_for_its_own_part_of_a_leafs_gradient():
     assert why(x, a).verdict == "fine"
 
 
+def test_a_gradient_that_only_another_loss_can_have_left():
+    x = leaf(1.0, 2.0)
+    a, b = (x * 2).sum(), (x * 3).sum()
+    a.backward()
+    assert "No pass from sum has left a trace" in str(why(x, b))
+    assert "No pass" not in str(why(x, a))
+
+
 @pytest.mark.parametrize(("factor", "verdict"), [(0.0, "hook"), (1e-9, "hook"), (np.nan, "nan"), (0.5, "fine")])
 @pytest.mark.parametrize("on_leaf", [True, False])
 def test_a_hook_that_changes_the_gradient(factor, verdict, on_leaf):
