@@ -1,6 +1,7 @@
 """What a picture shows of a graph: which boxes are closed, and which arrows are left between what can be seen."""
 
 from collections.abc import Iterable
+from numbers import Integral
 
 from minigrad.graph import Box, Graph, Node, ancestors, common_box
 
@@ -59,10 +60,12 @@ class View:
         note: what is to be said of the view under its title; None for nothing.
 
     Raises:
+        TypeError: a depth that is no whole number.
         ValueError: a negative depth, or no box of that path.
     """
 
     def __init__(self, graph: Graph, depth: int | None = None, expand: str | Iterable[str] = ()) -> None:
+        check_count("depth", depth)
         if depth is not None and depth < 0:
             raise ValueError(f"depth is 0 or more, or None for everything; got {depth}")
         expand = [expand] if isinstance(expand, str) else list(expand)
@@ -157,11 +160,17 @@ class View:
                 yield "item", child
 
 
+def check_count(name, value):
+    if value is not None and not isinstance(value, Integral):
+        raise TypeError(f"draw: {name} is a whole number, or None for everything; got {value!r}")
+
+
 def view_within(limit, graph, depth=None, expand=()):
     """The view asked for or, if that has more than `limit` items, the deepest that has not, with a note.
 
     If no depth helps, it is the view of depth 0.
     """
+    check_count("limit", limit)
     wanted = View(graph, depth, expand)
     if limit is None or len(wanted.items) <= limit:
         return wanted

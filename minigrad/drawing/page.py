@@ -108,7 +108,7 @@ def label_of(node):
     """A name with the scopes in front of it, as the picture's title says it."""
     if node.kind == "constant":
         return clean(title_of(node), 200)
-    return clean(".".join((*node.op.scope, node.name)) if node.op else node.path, 200)
+    return clean(".".join((*node.op.scope, str(node.name))) if node.op else node.path, 200)
 
 
 def numbers_behind(graph):

@@ -163,7 +163,7 @@ def draw(
         Picture: it shows itself in a notebook, and has the texts: `svg()`, `dot()`, `mermaid()`, `text()`.
 
     Raises:
-        TypeError: not a tensor.
+        TypeError: not a tensor; a depth or limit that is no whole number; highlight or meanings that is no dict.
         ValueError: an option, suffix, box or colour that does not exist; too many items at every depth.
         RuntimeError: the program that draws failed; nothing is written.
         FileNotFoundError, IsADirectoryError: the folder is not there, or the path is one.
@@ -176,7 +176,7 @@ def draw(
     view = view_within(limit, graph, depth, expand)
     if view.note:
         warnings.warn(f"draw: {view.note}", stacklevel=2)
-    look = Look(values, grads, direction, flow, title, legend, dict(highlight or {}), dict(meanings or {}))
+    look = Look(values, grads, direction, flow, title, legend, highlight or {}, meanings or {})
     picture = Picture(view, look, limit)
     if path is not None:
         picture.save(path)

@@ -17,6 +17,7 @@ class Look:
     """The options of a picture, see `minigrad.draw`.
 
     Raises:
+        TypeError: `highlight` or `meanings` is no mapping.
         ValueError: an option that is none of those possible.
     """
 
@@ -35,6 +36,9 @@ class Look:
             if getattr(self, name) not in possible:
                 listed = ", ".join(repr(value) for value in possible)
                 raise ValueError(f"draw: {name} is one of {listed}; got {getattr(self, name)!r}")
+        for name, keys in (("highlight", "{tensor: 'red'}"), ("meanings", "{'red': 'the first NaN'}")):
+            if not isinstance(getattr(self, name), Mapping):
+                raise TypeError(f"draw: {name} is a dict like {keys}; got {getattr(self, name)!r}")
         for color in (*self.highlight.values(), *self.meanings):
             color_code(color)
 
@@ -82,7 +86,7 @@ def color_code(color):
     Raises:
         ValueError: no such colour.
     """
-    code = HIGHLIGHTS.get(color, color)
+    code = HIGHLIGHTS.get(color, color) if isinstance(color, str) else ""
     if not re.fullmatch("#[0-9a-fA-F]{6}", code):
         raise ValueError(f"draw: a colour is one of {', '.join(HIGHLIGHTS)}, or like '#d7191c'; got {color!r}")
     return code

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from minigrad import Graph, Parameter, Tensor, draw, residual_add, scope
+from minigrad import Graph, Parameter, Tensor, draw, residual_add, scope, write_stepper
 from minigrad.drawing.style import KINDS, kind_of
 from minigrad.drawing.words import clean
 
@@ -132,3 +132,15 @@ def test_any_name_is_drawn_as_it_is(renderer):
         assert drawn(root, "n0") == " ".join(clean(name).split())
 
     check()
+
+
+@pytest.mark.parametrize("name", [5, 2.5])
+def test_a_name_that_is_no_text_is_shown_as_text(name, tmp_path):
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    x.name = y.name = name
+    loss = y.sum()
+    picture = draw(loss)
+    for text in (picture.dot(), picture.mermaid(), picture.text()):
+        assert str(name) in text
+    assert write_stepper(loss, tmp_path / "page.html").exists()

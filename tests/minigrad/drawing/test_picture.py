@@ -202,6 +202,31 @@ def test_an_option_that_does_not_exist_is_refused(y, options):
         draw(y, **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"depth": "a"}, "depth is a whole number, or None for everything; got 'a'"),
+        ({"depth": 1.5}, "depth is a whole number, or None for everything; got 1.5"),
+        ({"limit": "a"}, "limit is a whole number, or None for everything; got 'a'"),
+        ({"highlight": "red"}, r"highlight is a dict like \{tensor: 'red'\}; got 'red'"),
+        ({"meanings": "red"}, r"meanings is a dict like \{'red': 'the first NaN'\}; got 'red'"),
+    ],
+)
+def test_an_option_of_another_type_is_refused_with_what_is_wanted(y, options, wanted):
+    with pytest.raises(TypeError, match=wanted):
+        draw(y, **options)
+
+
+def test_a_whole_number_of_numpy_is_one(y):
+    assert len(draw(y, depth=np.int64(1), limit=np.int64(10)).view.items) == 2
+
+
+@pytest.mark.parametrize("color", [5, None, ["red"]])
+def test_a_colour_that_is_no_word_is_refused(y, color):
+    with pytest.raises(ValueError, match="a colour is one of red"):
+        draw(y, highlight={y: color})
+
+
 def test_a_colour_that_does_not_exist_is_refused(y):
     with pytest.raises(ValueError, match="a colour is one of red"):
         draw(y, highlight={y: "reddish"})
