@@ -106,14 +106,13 @@ def statistics(array):
     """The numbers of an array in a few lines; what is not finite is counted, not averaged.
 
     >>> statistics(np.array([1.0, 3.0, np.nan]))
-    ['1 of 3 NaN or inf', 'mean 2, std 1', '1 to 3', 'norm 3.16']
+    ['1 of 3 NaN', 'mean 2, std 1', '1 to 3', 'norm 3.16']
     """
     if not array.size:
         return ["empty"]
     finite = array[np.isfinite(array)].astype(np.float64)
-    lines = []
-    if finite.size < array.size:
-        lines.append(f"{array.size - finite.size:,} of {array.size:,} NaN or inf")
+    counts = {"NaN": np.isnan(array).sum(), "inf": np.isinf(array).sum()}
+    lines = [f"{count:,} of {array.size:,} {word}" for word, count in counts.items() if count]
     if finite.size:
         with np.errstate(over="ignore", invalid="ignore"):  # the square of a huge number
             mean, std = finite.mean(), finite.std()

@@ -58,8 +58,8 @@ def test_a_nan_alone_is_marked_as_one_among_others():
 
 def test_statistics_leave_out_and_count_what_is_not_finite():
     array = np.array([np.nan, np.inf, 3.0, 4.0], np.float32)
-    assert cells.statistics(array) == ["2 of 4 NaN or inf", "mean 3.5, std 0.5", "3 to 4", "norm 5"]
-    assert cells.statistics(np.full(3, np.nan)) == ["3 of 3 NaN or inf"]
+    assert cells.statistics(array) == ["1 of 4 NaN", "1 of 4 inf", "mean 3.5, std 0.5", "3 to 4", "norm 5"]
+    assert cells.statistics(np.full(3, np.nan)) == ["3 of 3 NaN"]
     assert cells.statistics(np.ones((0, 2))) == ["empty"]
 
 
