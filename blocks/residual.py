@@ -4,7 +4,7 @@ from minigrad import Tensor, residual_add
 
 
 def with_residual(x: Tensor, branch: Tensor, label: str) -> Tensor:
-    """y = x + branch, marked as a residual in the graph:  dL/dx gets dL/dy as it is, whatever the branch makes of it."""
+    """y = x + branch, marked as a residual:  dL/dx gets dL/dy as it is, and what the branch makes of it."""
     return residual_add(x, branch, label)
 
 
