@@ -4,12 +4,13 @@ Source: the protocol's specification, microsoft.github.io/debug-adapter-protocol
 """
 
 import json
+import os
 import queue
 import subprocess
 import sys
 import threading
 
-TIMEOUT = 60
+TIMEOUT = 180
 
 
 class Client:
@@ -21,6 +22,10 @@ class Client:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={
+                **os.environ,
+                "DEBUGPY_PROCESS_SPAWN_TIMEOUT": str(TIMEOUT),
+            },  # its own limit is short on a busy machine
         )
         self.messages = queue.Queue()
         self.waiting = []

@@ -243,7 +243,7 @@ def test_play_stops_at_the_end(browser, lesson):
     before = page.step
     page.js("const tick = setInterval; window.setInterval = (act) => tick(act, 0)")
     page.press(Keys.SPACE)
-    page.js("return new Promise((done) => setTimeout(done, 100))")
+    page.js("return new Promise((done) => setTimeout(done, 1000))")
     assert page.step == before + 1
     assert page.one("#play").text == "Play"
 
