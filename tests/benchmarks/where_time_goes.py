@@ -1,6 +1,5 @@
 """Where the time of one block's pass goes: into NumPy's work in the rules, or into the engine around it."""
 
-
 from minigrad.backprop import topological_order
 from minigrad.gradients import delivered
 from tests.benchmarks.measuring import interleaved, median
