@@ -50,7 +50,7 @@ def gradcheck(
     Args:
         function: takes tensors, returns one tensor; or an op, as in ``gradcheck(Softplus(), x)``.
         inputs: tensors, arrays, lists or numbers, float64. They are not changed. Integers are passed on unchecked.
-        step, rtol, atol: step width and tolerances.
+        step, rtol, atol: step width and tolerances; a slope smaller than atol is not told from 0.
         seed: of the random weights.
 
     Returns:

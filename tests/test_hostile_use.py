@@ -194,3 +194,17 @@ def test_an_empty_list_indexes_nothing():
 def test_einsum_stretches_axes_of_length_1_both_ways(subscripts, shapes):
     rng = np.random.default_rng(0)
     assert mg.gradcheck(lambda *xs: mg.einsum(subscripts, *xs), *(rng.normal(size=shape) for shape in shapes))
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-170, 1.0, 1e160, 1e300])
+@pytest.mark.parametrize("function", [mg.std, mg.norm])
+def test_slopes_do_not_depend_on_the_scale(function, scale):
+    """std(k x) = k std(x), so its slope is that of std at x; the same for the norm."""
+    grads = []
+    for data in (np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 4.0]) * scale):
+        x = Tensor(data, requires_grad=True)
+        y = function(x)
+        y.backward()
+        grads.append(x.grad)
+    np.testing.assert_allclose(grads[1], grads[0], rtol=1e-12)
+    np.testing.assert_allclose(y.item(), function(Tensor([1.0, 2.0, 4.0])).item() * scale, rtol=1e-12)

@@ -105,26 +105,29 @@ class Var(Reduction):
         self.ddof = ddof
 
     def forward(self, x):
-        self.degrees = builtins.max(self.count(x) - self.ddof, 0)
-        centered = x - x.mean(axis=self.axis, keepdims=True)
-        self.centered = centered - centered.mean(axis=self.axis, keepdims=True)
+        self.centered = self.center(x)
         return np.square(self.centered).sum(axis=self.axis, keepdims=self.keepdims) / self.degrees
 
     def backward(self, grad_y):
         grad_x = self.unreduced(grad_y) * 2 * self.centered / self.degrees
         return (grad_x,)
 
+    def center(self, x):
+        self.degrees = builtins.max(self.count(x) - self.ddof, 0)
+        centered = x - x.mean(axis=self.axis, keepdims=True)
+        return centered - centered.mean(axis=self.axis, keepdims=True)
+
 
 class Std(Var):
-    """y = sqrt(variance);   dL/dx = dL/dy * (x - mean) / ((n - ddof) y), and 0 where y = 0."""
+    """y = |c| / sqrt(n - ddof)  with  c = x - mean;   dL/dx = dL/dy * c / (|c| sqrt(n - ddof)), and 0 where c = 0."""
 
     def forward(self, x):
-        self.y = np.sqrt(super().forward(x))
-        return self.y
+        length, self.direction = length_and_direction(self.center(x), self.axis)
+        y = length / np.sqrt(self.degrees, dtype=length.dtype)
+        return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
-        grad_variance = np.divide(grad_y, 2 * self.y, out=np.zeros_like(self.y), where=self.y != 0)
-        (grad_x,) = super().backward(grad_variance)
+        grad_x = self.unreduced(grad_y) * self.direction / self.degrees**0.5
         return (grad_x,)
 
 
@@ -171,23 +174,27 @@ class Cumsum(Op):
 
 
 class Norm(Reduction):
-    """y = sqrt(sum x^2);   dL/dx = dL/dy * x / y, and 0 at the origin.
-
-    The largest |x| is taken out before squaring, so that 1e300 does not overflow, nor 1e-300 vanish.
-    """
+    """y = sqrt(sum x^2);   dL/dx = dL/dy * x / y, and 0 at the origin."""
 
     def forward(self, x):
-        largest = np.abs(x).max(axis=self.axis, keepdims=True, initial=0)
-        scale = np.where((largest == 0) | np.isinf(largest), 1, largest)
-        scaled = x / scale
-        length = np.sqrt(np.square(scaled).sum(axis=self.axis, keepdims=True))
-        self.direction = np.divide(scaled, length, out=np.zeros_like(scaled), where=length != 0)
-        y = scale * length
+        y, self.direction = length_and_direction(x, self.axis)
         return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
         grad_x = self.unreduced(grad_y) * self.direction
         return (grad_x,)
+
+
+def length_and_direction(x, axis):
+    """|x| = sqrt(sum x^2) along `axis`, which keeps length 1, and x / |x|, which is 0 at the origin.
+
+    The largest |x| is taken out before squaring, so that 1e300 does not overflow, nor 1e-300 vanish.
+    """
+    largest = np.abs(x).max(axis=axis, keepdims=True, initial=0)
+    scale = np.where((largest == 0) | np.isinf(largest), 1, largest)
+    scaled = x / scale
+    length = np.sqrt(np.square(scaled).sum(axis=axis, keepdims=True))
+    return scale * length, np.divide(scaled, length, out=np.zeros_like(scaled), where=length != 0)
 
 
 def exclusive_products(rows):
