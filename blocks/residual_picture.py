@@ -51,7 +51,7 @@ def draw_residual_gradients(
     options = {
         "values": False,
         "flow": "backward",
-        "title": "Share of the gradient at each residual's input that came over skip and branch",
+        "title": "Gradient by skip and branch",
         **options,
     }
     return draw(graph, path, depth, **options)

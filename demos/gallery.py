@@ -53,7 +53,7 @@ def levels():
 def lesson_loss(norm):
     """The lesson's input and block, and how far it is from turning each token into the next."""
     block, x = lesson_block(norm)
-    loss = mse_loss(block(x), Tensor(np.roll(x.data, -1, axis=0), name="target"))
+    loss = mse_loss(block(x), Tensor(np.roll(x.data, -1, axis=0), name="next token"))
     loss.name = "loss"
     return x, loss
 
@@ -68,9 +68,8 @@ def before_and_after():
 def residuals():
     x, loss = lesson_loss("post")
     loss.backward()
-    title = "How much of the gradient at each residual came over its skip"
-    yield "residual_gradients", draw_residual_gradients(loss, x, title=title)
-    yield "residual_gradients_depth_2", draw_residual_gradients(loss, x, depth=2, title=title)
+    yield "residual_gradients", draw_residual_gradients(loss, x)
+    yield "residual_gradients_depth_2", draw_residual_gradients(loss, x, depth=2)
 
 
 def stack():

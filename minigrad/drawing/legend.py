@@ -19,7 +19,7 @@ from minigrad.drawing.style import (
 )
 from minigrad.drawing.words import clean
 
-PER_ROW = 4
+PER_ROW = 2
 SCALE = (-1.0, -0.5, 0.0, 0.5, 1.0)
 INFINITIES = {NOT_FINITE: "NaN, or inf that an op made", GIVEN_INF: "inf that was given, as in a mask"}
 

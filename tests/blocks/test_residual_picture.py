@@ -26,7 +26,7 @@ def test_shares_known_by_hand():
     for text, percent in ((picture.dot(), "%"), (picture.mermaid(), "#37;")):
         assert f"skip 200{percent}" in text
         assert f"branch -100{percent}" in text
-    assert "Share of the gradient" in picture.dot()
+    assert "Gradient by skip and branch" in picture.dot()
 
 
 @pytest.mark.parametrize("norm", ["post", "pre", None])
