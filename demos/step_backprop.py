@@ -6,7 +6,8 @@ skip and the branch meet again, the two add up.
     python -m demos.step_backprop                          prints every node
     python -m demos.step_backprop --pdb '*softmax'         stops in the debugger just before the rule of that node
 
-At the stop, `s` enters the rule, `p grad_y` shows what comes in, and `p vars(self)` what the op has saved.
+At the stop, `s` enters the rule (from Python 3.13 on: `n`, then `s`), `p grad_y` shows what comes in, and
+`p vars(self)` what the op has saved.
 """
 
 import argparse
