@@ -15,12 +15,11 @@ from blocks.gradient_tables import GradientPaths, ResidualGradient, ResidualGrad
 from minigrad.arrays import TensorLike
 from minigrad.backprop import topological_order
 from minigrad.gradients import delivered, first_gradient, total
-from minigrad.ops.residual import ResidualAdd
+from minigrad.ops.residual import WAYS, ResidualAdd
 from minigrad.taking import account_for, enter
 from minigrad.tensor import Tensor
 
 MAX_ROUTES = 4096
-WAYS = {ResidualAdd.SKIP: "skip", ResidualAdd.BRANCH: "branch"}
 
 
 def residual_gradients(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -> ResidualGradients:

@@ -41,7 +41,14 @@ class ResidualGradient(NamedTuple):
         return f"<residual {self.name}: |skip|={norm(self.skip):.4g}, |branch|={norm(self.branch):.4g}>"
 
 
-class ResidualGradients(list[ResidualGradient]):
+class Shown:
+    """What prints as a table also shows itself as one in IPython."""
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))
+
+
+class ResidualGradients(Shown, list[ResidualGradient]):
     """`ResidualGradient` records in order from the input; `print()` gives a table."""
 
     def __str__(self):
@@ -69,11 +76,8 @@ class ResidualGradients(list[ResidualGradient]):
             "\nCosine: of the angle between skip and branch."
         )
 
-    def _repr_pretty_(self, printer, cycle):
-        printer.text(str(self))
 
-
-class GradientPaths(dict[Any, np.ndarray]):
+class GradientPaths(Shown, dict[Any, np.ndarray]):
     """Parts of a gradient by route, length or residual; `print()` gives a table.
 
     Attributes:
@@ -103,9 +107,6 @@ class GradientPaths(dict[Any, np.ndarray]):
             lines += ["  " + ", ".join(self.residuals)]
         return "\n".join(lines)
 
-    def _repr_pretty_(self, printer, cycle):
-        printer.text(str(self))
-
 
 class GradientFault(NamedTuple):
     """One odd thing: what it is in a word or two, where it is, and what was measured."""
@@ -118,7 +119,7 @@ class GradientFault(NamedTuple):
         return f"<{self.kind}: {self.where}>"
 
 
-class GradientFaults(list[GradientFault]):
+class GradientFaults(Shown, list[GradientFault]):
     """`GradientFault` records; `print()` is a report, and it says so if there is nothing odd.
 
     Attributes:
@@ -136,9 +137,6 @@ class GradientFaults(list[GradientFault]):
         for i, fault in enumerate(self, start=1):
             lines += ["", f"{i}. {fault.kind}: {fault.where}", *(f"   {line}" for line in fault.text.splitlines())]
         return "\n".join([*lines, "", f"Looked at: {self.checked}."])
-
-    def _repr_pretty_(self, printer, cycle):
-        printer.text(str(self))
 
 
 KEYS = {"route": "route", "length": "branches passed", "residual": "passed the branch of"}

@@ -194,12 +194,6 @@ def is_apart(left, right, noise=0.0):
     return not abs(right - left) <= max(1e-3 * max(abs(left), abs(right)), 1e-6, noise)
 
 
-def is_kink(function, arrays, i, index, weights, step, left, right):
-    """True if the two slopes stay apart when the step shrinks: on a smooth curve they close up with it."""
-    nearer_left, nearer_right = slopes(function, arrays, i, index, weights, step / 10)
-    return is_apart(left, right) and abs(nearer_right - nearer_left) > abs(right - left) / 2
-
-
 def name_of(function, y):
     """What messages call the thing that is checked: the op, or the function and the op that made its result."""
     last = y.op.name if y.op is not None else "a leaf"

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 from minigrad.debugging.words import input_names
-from minigrad.gradcheck import is_close, is_kink, slopes
+from minigrad.gradcheck import is_apart, is_close, slopes
 from minigrad.gradients import delivered
 from minigrad.tensor import Tensor
 
@@ -115,3 +115,9 @@ def compare(check, replay, arrays, i, index, weights, step, gradient, name, rtol
         check.skipped += 1
     elif check.wrong is None:
         check.wrong = (name, index, float(gradient), float(slope))
+
+
+def is_kink(function, arrays, i, index, weights, step, left, right):
+    """True if the two slopes stay apart when the step shrinks: on a smooth curve they close up with it."""
+    nearer_left, nearer_right = slopes(function, arrays, i, index, weights, step / 10)
+    return is_apart(left, right) and abs(nearer_right - nearer_left) > abs(right - left) / 2

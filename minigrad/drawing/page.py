@@ -22,10 +22,9 @@ from minigrad.drawing.spoiled import spoiled_tensors
 from minigrad.drawing.style import kind_of
 from minigrad.drawing.words import clean, details_of, place_text, shape_text, title_of
 from minigrad.graph import Graph
-from minigrad.ops.residual import ResidualAdd
+from minigrad.ops.residual import WAYS
 
 MOST_NODES = 5_000
-WAYS = {ResidualAdd.SKIP: "skip", ResidualAdd.BRANCH: "branch"}
 
 
 def page_data(output, title=None):
@@ -100,7 +99,7 @@ def cut_text(cut):
     if cut is None:
         return None
     what = f"{cut.by} of {cut.label}" if cut.label else cut.by
-    where = f", at {'/'.join(Path(cut.location).parts[-2:])}" if cut.location else ""
+    where = f", at {'/'.join(Path(cut.location).parts[-2:])}"
     return clean(what + where, 200)
 
 

@@ -31,6 +31,9 @@ class ResidualAdd(Add):
         return ".".join((*self.scope, self.label or self.name))
 
 
+WAYS = {ResidualAdd.SKIP: "skip", ResidualAdd.BRANCH: "branch"}
+
+
 def residual_add(skip: TensorLike, branch: TensorLike, label: str | None = None) -> Tensor:
     """skip + branch, marked as a residual in the graph.
 
