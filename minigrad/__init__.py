@@ -8,9 +8,9 @@ from minigrad.gradcheck import gradcheck
 from minigrad.module import Module, Parameter
 from minigrad.op import Op
 from minigrad.ops.activations import gelu, relu, sigmoid, silu, tanh
-from minigrad.ops.arithmetic import add, divide, multiply, negative, power, subtract
+from minigrad.ops.arithmetic import add, divide, multiply, negative, subtract
 from minigrad.ops.dropout import dropout
-from minigrad.ops.elementary import abs, exp, log, sqrt
+from minigrad.ops.elementary import abs, cos, exp, expm1, log, log1p, power, sin, sqrt
 from minigrad.ops.embedding import embedding
 from minigrad.ops.linear import linear
 from minigrad.ops.losses import cross_entropy, mse_loss
@@ -19,7 +19,19 @@ from minigrad.ops.products import einsum, matmul
 from minigrad.ops.reductions import cumsum, max, mean, min, norm, prod, std, sum, var
 from minigrad.ops.residual import residual_add
 from minigrad.ops.selection import clip, maximum, minimum, where
-from minigrad.ops.shapes import broadcast_to, concatenate, getitem, reshape, stack, swapaxes, transpose
+from minigrad.ops.shapes import (
+    broadcast_to,
+    concatenate,
+    expand_dims,
+    flatten,
+    getitem,
+    reshape,
+    split,
+    squeeze,
+    stack,
+    swapaxes,
+    transpose,
+)
 from minigrad.ops.softmax import log_softmax, logsumexp, softmax
 from minigrad.recording import no_grad, scope
 from minigrad.tensor import Tensor
@@ -54,6 +66,7 @@ __all__ = [
     "broadcast_to",
     "clip",
     "concatenate",
+    "cos",
     "cross_entropy",
     "cumsum",
     "detect_anomaly",
@@ -63,13 +76,17 @@ __all__ = [
     "einsum",
     "embedding",
     "exp",
+    "expand_dims",
     "explain",
+    "expm1",
+    "flatten",
     "gelu",
     "getitem",
     "gradcheck",
     "layer_norm",
     "linear",
     "log",
+    "log1p",
     "log_softmax",
     "logsumexp",
     "matmul",
@@ -92,8 +109,11 @@ __all__ = [
     "scope",
     "sigmoid",
     "silu",
+    "sin",
     "softmax",
+    "split",
     "sqrt",
+    "squeeze",
     "stack",
     "std",
     "subtract",

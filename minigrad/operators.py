@@ -11,6 +11,7 @@ from minigrad.ops import (
     normalization,
     products,
     reductions,
+    reflected,
     selection,
     shapes,
 )
@@ -21,12 +22,12 @@ from minigrad.tensor import Tensor
 class Operators:
     """What Tensor gets below. Type checkers and editors see it as Tensor's base class."""
 
-    __add__, __radd__ = arithmetic.add, arithmetic.reflected_add
-    __sub__, __rsub__ = arithmetic.subtract, arithmetic.reflected_subtract
-    __mul__, __rmul__ = arithmetic.multiply, arithmetic.reflected_multiply
-    __truediv__, __rtruediv__ = arithmetic.divide, arithmetic.reflected_divide
-    __pow__, __rpow__ = arithmetic.power, arithmetic.reflected_power
-    __matmul__, __rmatmul__ = products.matmul, products.reflected_matmul
+    __add__, __radd__ = arithmetic.add, reflected.add
+    __sub__, __rsub__ = arithmetic.subtract, reflected.subtract
+    __mul__, __rmul__ = arithmetic.multiply, reflected.multiply
+    __truediv__, __rtruediv__ = arithmetic.divide, reflected.divide
+    __pow__, __rpow__ = elementary.power, reflected.power
+    __matmul__, __rmatmul__ = products.matmul, reflected.matmul
     __neg__, __abs__ = arithmetic.negative, elementary.abs
     __getitem__ = shapes.getitem
     __len__, __iter__, __bool__ = protocols.length, protocols.iterate, protocols.truth
@@ -41,6 +42,7 @@ class Operators:
     __eq__, __ne__ = comparisons.equal, comparisons.not_equal  # type: ignore[assignment]  # an array
 
     exp, log, sqrt, abs = elementary.exp, elementary.log, elementary.sqrt, elementary.abs
+    expm1, log1p, sin, cos = elementary.expm1, elementary.log1p, elementary.sin, elementary.cos
     relu, sigmoid, tanh = activations.relu, activations.sigmoid, activations.tanh
     gelu, silu = activations.gelu, activations.silu
     where, clip = selection.tensor_where, selection.clip
@@ -54,9 +56,11 @@ class Operators:
     layer_norm, rms_norm = normalization.layer_norm, normalization.rms_norm
 
     matmul = products.matmul
-    reshape, swapaxes, broadcast_to = shapes.reshape, shapes.swapaxes, shapes.broadcast_to
+    reshape, flatten, transpose, swapaxes = shapes.reshape, shapes.flatten, shapes.transpose, shapes.swapaxes
+    squeeze, expand_dims, broadcast_to = shapes.squeeze, shapes.expand_dims, shapes.broadcast_to
+    split = shapes.split
+
     on_gradient = hooks.on_gradient
-    transpose = shapes.transpose
 
 
 for name, function in vars(Operators).items():

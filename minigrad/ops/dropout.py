@@ -10,8 +10,6 @@ from minigrad.tensor import Tensor
 class Dropout(Op):
     """y = x * keep / (1 - p);   dL/dx = dL/dy * keep / (1 - p), with keep = 0 at random with probability p, else 1."""
 
-    elementwise = True
-
     def __init__(self, p, rng):
         self.p, self.rng = p, rng
 

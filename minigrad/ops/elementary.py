@@ -1,4 +1,4 @@
-"""Elementary functions of one array, element by element."""
+"""Elementary functions, element by element: exponentials and logarithms, powers and roots, sine and cosine."""
 
 import numpy as np
 
@@ -10,56 +10,12 @@ from minigrad.tensor import Tensor
 class Exp(Op):
     """y = e^x;   dL/dx = dL/dy * y."""
 
-    elementwise = True
-
     def forward(self, x):
         self.y = np.exp(x)
         return self.y
 
     def backward(self, grad_y):
         grad_x = grad_y * self.y
-        return (grad_x,)
-
-
-class Log(Op):
-    """y = ln x;   dL/dx = dL/dy / x."""
-
-    elementwise = True
-
-    def forward(self, x):
-        self.x = x
-        return np.log(x)
-
-    def backward(self, grad_y):
-        grad_x = grad_y / self.x
-        return (grad_x,)
-
-
-class Sqrt(Op):
-    """y = x^(1/2);   dL/dx = dL/dy / (2 y), which is inf at x = 0."""
-
-    elementwise = True
-
-    def forward(self, x):
-        self.y = np.sqrt(x)
-        return self.y
-
-    def backward(self, grad_y):
-        grad_x = grad_y / (2 * self.y)
-        return (grad_x,)
-
-
-class Abs(Op):
-    """y = |x|;   dL/dx = dL/dy * sign(x), with slope 0 at x = 0."""
-
-    elementwise = True
-
-    def forward(self, x):
-        self.x = x
-        return np.abs(x)
-
-    def backward(self, grad_y):
-        grad_x = grad_y * np.sign(self.x)
         return (grad_x,)
 
 
@@ -72,6 +28,39 @@ def exp(x: TensorLike) -> Tensor:
     return Exp()(x)
 
 
+class Expm1(Op):
+    """y = e^x - 1;   dL/dx = dL/dy * e^x."""
+
+    def forward(self, x):
+        self.x = x
+        return np.expm1(x)
+
+    def backward(self, grad_y):
+        grad_x = grad_y * np.exp(self.x)
+        return (grad_x,)
+
+
+def expm1(x: TensorLike) -> Tensor:
+    """e^x - 1, exact near 0, where e^x itself rounds to 1.
+
+    >>> expm1(Tensor([1e-20, 1.0])).data
+    array([1.00000000e-20, 1.71828183e+00])
+    """
+    return Expm1()(x)
+
+
+class Log(Op):
+    """y = ln x;   dL/dx = dL/dy / x."""
+
+    def forward(self, x):
+        self.x = x
+        return np.log(x)
+
+    def backward(self, grad_y):
+        grad_x = grad_y / self.x
+        return (grad_x,)
+
+
 def log(x: TensorLike) -> Tensor:
     """Natural logarithm; -inf at 0 and NaN below, as in NumPy.
 
@@ -81,6 +70,70 @@ def log(x: TensorLike) -> Tensor:
     return Log()(x)
 
 
+class Log1p(Op):
+    """y = ln(1 + x);   dL/dx = dL/dy / (1 + x)."""
+
+    def forward(self, x):
+        self.x = x
+        return np.log1p(x)
+
+    def backward(self, grad_y):
+        grad_x = grad_y / (1 + self.x)
+        return (grad_x,)
+
+
+def log1p(x: TensorLike) -> Tensor:
+    """ln(1 + x), exact near 0, where 1 + x itself rounds to 1; -inf at -1 and NaN below.
+
+    >>> log1p(Tensor([1e-20, 1.0])).data
+    array([1.00000000e-20, 6.93147181e-01])
+    """
+    return Log1p()(x)
+
+
+class Power(Op):
+    """z = x^p;   dL/dx = dL/dz * p x^(p-1),   dL/dp = dL/dz * z ln x.
+
+    Constants have slope 0, so dL/dx = 0 where p = 0 (at x = 0 too), and dL/dp = 0 where z = 0 (as 0^p is for p > 0).
+    """
+
+    def forward(self, x, p):
+        self.x, self.p = x, p
+        self.z = x**p
+        return self.z
+
+    def backward(self, grad_z):
+        x, p = self.x, self.p
+        grad_x = grad_p = None
+        if self.inputs[0].requires_grad:
+            lowered = np.where(p == 0, 0, p - 1)  # keeps 0 * 0^-1 = NaN out of the slope of a constant
+            grad_x = grad_z * (p * x**lowered)
+        if self.inputs[1].requires_grad:
+            grad_p = grad_z * (self.z * np.log(np.where(self.z == 0, 1, x)))
+        return grad_x, grad_p
+
+
+def power(x: TensorLike, p: TensorLike) -> Tensor:
+    """x to the power p, with broadcasting; also ``x ** p``. A negative x takes whole p only, otherwise NaN.
+
+    >>> power(Tensor([-2.0, 3.0]), 3).data
+    array([-8., 27.])
+    """
+    return Power()(x, p)
+
+
+class Sqrt(Op):
+    """y = x^(1/2);   dL/dx = dL/dy / (2 y), which is inf at x = 0."""
+
+    def forward(self, x):
+        self.y = np.sqrt(x)
+        return self.y
+
+    def backward(self, grad_y):
+        grad_x = grad_y / (2 * self.y)
+        return (grad_x,)
+
+
 def sqrt(x: TensorLike) -> Tensor:
     """Square root; NaN below 0, as in NumPy.
 
@@ -88,6 +141,60 @@ def sqrt(x: TensorLike) -> Tensor:
     array([2., 3.])
     """
     return Sqrt()(x)
+
+
+class Sin(Op):
+    """y = sin x;   dL/dx = dL/dy * cos x."""
+
+    def forward(self, x):
+        self.x = x
+        return np.sin(x)
+
+    def backward(self, grad_y):
+        grad_x = grad_y * np.cos(self.x)
+        return (grad_x,)
+
+
+def sin(x: TensorLike) -> Tensor:
+    """Sine of x, an angle in radians.
+
+    >>> sin(Tensor([0.0, np.pi / 2])).data
+    array([0., 1.])
+    """
+    return Sin()(x)
+
+
+class Cos(Op):
+    """y = cos x;   dL/dx = -dL/dy * sin x."""
+
+    def forward(self, x):
+        self.x = x
+        return np.cos(x)
+
+    def backward(self, grad_y):
+        grad_x = -grad_y * np.sin(self.x)
+        return (grad_x,)
+
+
+def cos(x: TensorLike) -> Tensor:
+    """Cosine of x, an angle in radians.
+
+    >>> cos(Tensor([0.0, np.pi])).data
+    array([ 1., -1.])
+    """
+    return Cos()(x)
+
+
+class Abs(Op):
+    """y = |x|;   dL/dx = dL/dy * sign(x), with slope 0 at x = 0."""
+
+    def forward(self, x):
+        self.x = x
+        return np.abs(x)
+
+    def backward(self, grad_y):
+        grad_x = grad_y * np.sign(self.x)
+        return (grad_x,)
 
 
 def abs(x: TensorLike) -> Tensor:

@@ -2,11 +2,8 @@
 
 import math
 
-import numpy as np
-
 from minigrad.arrays import TensorLike
 from minigrad.op import Op
-from minigrad.ops.products import transposed_product
 from minigrad.tensor import Tensor
 
 
@@ -25,17 +22,9 @@ class Linear(Op):
     def backward(self, grad_y):
         rows = as_rows(grad_y)
         grad_x = (rows @ self.weight.T).reshape(self.x.shape)
-        grad_weight = transposed_product(as_rows(self.x), rows)
+        grad_weight = as_rows(self.x).T @ rows
         grad_bias = rows.sum(axis=0)
         return grad_x, grad_weight, grad_bias
-
-    def taken_inputs(self, taken):
-        return taken.any(axis=-1, keepdims=True), np.any(taken), taken
-
-
-def as_rows(x):
-    """(..., d) as a matrix (N, d), one row for each token."""
-    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def linear(x: TensorLike, weight: TensorLike, bias: TensorLike) -> Tensor:
@@ -53,3 +42,8 @@ def linear(x: TensorLike, weight: TensorLike, bias: TensorLike) -> Tensor:
     array([[11., 22.]])
     """
     return Linear()(x, weight, bias)
+
+
+def as_rows(x):
+    """(..., d) as a matrix (N, d), one row for each token."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])

@@ -26,19 +26,6 @@ class CrossEntropy(Op):
         return (grad_z,)
 
 
-class MseLoss(Op):
-    """loss = mean (y - t)^2 over N elements;   dL/dy = dL/dloss * 2 (y - t) / N,   dL/dt = -dL/dy."""
-
-    def forward(self, y, t):
-        self.error = y - t
-        return np.square(self.error).mean()
-
-    def backward(self, grad_loss):
-        grad_y = grad_loss * 2 * self.error / self.error.size
-        grad_t = -grad_y
-        return grad_y, grad_t
-
-
 def cross_entropy(logits: TensorLike, targets: TensorLike) -> Tensor:
     """The mean of -ln p(target), where p = softmax(logits) along the last axis.
 
@@ -67,6 +54,19 @@ def cross_entropy(logits: TensorLike, targets: TensorLike) -> Tensor:
     if targets.size and not (targets.min() >= 0 and targets.max() < shape[-1]):
         raise IndexError(f"cross_entropy: targets go from 0 to {shape[-1] - 1}; got {targets.min()} to {targets.max()}")
     return CrossEntropy(targets)(logits)
+
+
+class MseLoss(Op):
+    """loss = mean (y - t)^2 over N elements;   dL/dy = dL/dloss * 2 (y - t) / N,   dL/dt = -dL/dy."""
+
+    def forward(self, y, t):
+        self.error = y - t
+        return np.square(self.error).mean()
+
+    def backward(self, grad_loss):
+        grad_y = grad_loss * 2 * self.error / self.error.size
+        grad_t = -grad_y
+        return grad_y, grad_t
 
 
 def mse_loss(y: TensorLike, target: TensorLike) -> Tensor:

@@ -30,8 +30,21 @@ class LayerNorm(Op):
         grad_gain, grad_bias = grad_y * self.n, grad_y
         return grad_x, grad_gain, grad_bias
 
-    def taken_inputs(self, taken):
-        return taken.any(axis=-1, keepdims=True), taken, taken
+
+def layer_norm(x: TensorLike, gain: TensorLike = 1.0, bias: TensorLike = 0.0, eps: float = 1e-5) -> Tensor:
+    """Each token with mean 0 and variance 1, then stretched by `gain` and moved by `bias`.
+
+    The variance is the biased one (divided by d), and eps stands inside the root, so that a constant row
+    gives zeros and a finite gradient.
+
+    Args:
+        x: (..., d)
+        gain, bias: (d,), or numbers.
+
+    >>> layer_norm(Tensor([[1.0, 2.0, 3.0]])).data.round(4)
+    array([[-1.2247,  0.    ,  1.2247]])
+    """
+    return LayerNorm(eps)(x, gain, bias)
 
 
 class RmsNorm(Op):
@@ -56,30 +69,6 @@ class RmsNorm(Op):
         grad_gain = grad_y * self.n
         return grad_x, grad_gain
 
-    def taken_inputs(self, taken):
-        return taken.any(axis=-1, keepdims=True), taken
-
-
-def mean_of_product(a, b):
-    """mean(a b) over the last axis, which keeps length 1."""
-    return np.vecdot(a, b)[..., None] / a.shape[-1]
-
-
-def layer_norm(x: TensorLike, gain: TensorLike = 1.0, bias: TensorLike = 0.0, eps: float = 1e-5) -> Tensor:
-    """Each token with mean 0 and variance 1, then stretched by `gain` and moved by `bias`.
-
-    The variance is the biased one (divided by d), and eps stands inside the root, so that a constant row
-    gives zeros and a finite gradient.
-
-    Args:
-        x: (..., d)
-        gain, bias: (d,), or numbers.
-
-    >>> layer_norm(Tensor([[1.0, 2.0, 3.0]])).data.round(4)
-    array([[-1.2247,  0.    ,  1.2247]])
-    """
-    return LayerNorm(eps)(x, gain, bias)
-
 
 def rms_norm(x: TensorLike, gain: TensorLike = 1.0, eps: float = 1e-5) -> Tensor:
     """Each token divided by its root mean square, then stretched by `gain`; the mean is left in.
@@ -92,3 +81,8 @@ def rms_norm(x: TensorLike, gain: TensorLike = 1.0, eps: float = 1e-5) -> Tensor
     array([[0.8485, 1.1314]])
     """
     return RmsNorm(eps)(x, gain)
+
+
+def mean_of_product(a, b):
+    """mean(a b) over the last axis, which keeps length 1."""
+    return np.vecdot(a, b)[..., None] / a.shape[-1]

@@ -30,7 +30,7 @@ class Matmul(Op):
             if y.ndim == 2:  # one matrix for the whole batch: its rows can stand in one long matrix
                 n = math.prod(grad_z.shape[:-1])
                 x, grad_z = x.reshape(n, x.shape[-1]), grad_z.reshape(n, grad_z.shape[-1])
-            grad_y = transposed_product(x, grad_z)
+            grad_y = x.swapaxes(-1, -2) @ grad_z
             grad_y = grad_y[..., 0] if self.y.ndim == 1 else grad_y
         return grad_x, grad_y
 
@@ -43,10 +43,21 @@ class Matmul(Op):
             x, z = x[None, :], z[..., None, :]
         return x, y, z
 
-    def taken_inputs(self, taken):
-        _, _, taken = self.as_matrices(taken)
-        rows = taken.any(axis=-1, keepdims=True)
-        return rows[..., 0, :] if self.x.ndim == 1 else rows, np.any(taken)
+
+def matmul(x: TensorLike, y: TensorLike) -> Tensor:
+    """The matrix product with NumPy's rules for batches and vectors; also ``x @ y``.
+
+    Args:
+        x: (..., n, k) or (k,)
+        y: (..., k, m) or (k,)
+
+    Returns:
+        (..., n, m), without n for a vector x and without m for a vector y.
+
+    >>> matmul(Tensor([[1.0, 2.0], [3.0, 4.0]]), [1.0, 10.0]).data
+    array([21., 43.])
+    """
+    return Matmul()(x, y)
 
 
 class Einsum(Op):
@@ -84,13 +95,13 @@ class Einsum(Op):
         return grad_x
 
 
-def transposed_product(x, grad_z):
-    """X^T dL/dZ. A row to which no gradient comes adds nothing, even if it holds NaN."""
-    product = x.swapaxes(-1, -2) @ grad_z
-    if np.isnan(product).any():
-        x = np.where(grad_z.any(axis=-1, keepdims=True), x, 0)
-        product = x.swapaxes(-1, -2) @ grad_z
-    return product
+def einsum(subscripts: str, *tensors: TensorLike) -> Tensor:
+    """A sum of products in Einstein's notation, as ``np.einsum(subscripts, ...)`` reads it.
+
+    >>> einsum("ij,j->i", Tensor([[1.0, 2.0], [3.0, 4.0]]), [1.0, 10.0]).data
+    array([21., 43.])
+    """
+    return Einsum(subscripts)(*tensors)
 
 
 def explicit(subscripts, xs):
@@ -114,32 +125,3 @@ def explicit(subscripts, xs):
         once = sorted(label for label in set(inputs) - set(",.") if inputs.count(label) == 1)
         out = "..." + "".join(once)
     return labels, out.replace("...", letters)
-
-
-def matmul(x: TensorLike, y: TensorLike) -> Tensor:
-    """The matrix product with NumPy's rules for batches and vectors; also ``x @ y``.
-
-    Args:
-        x: (..., n, k) or (k,)
-        y: (..., k, m) or (k,)
-
-    Returns:
-        (..., n, m), without n for a vector x and without m for a vector y.
-
-    >>> matmul(Tensor([[1.0, 2.0], [3.0, 4.0]]), [1.0, 10.0]).data
-    array([21., 43.])
-    """
-    return Matmul()(x, y)
-
-
-def einsum(subscripts: str, *tensors: TensorLike) -> Tensor:
-    """A sum of products in Einstein's notation, as ``np.einsum(subscripts, ...)`` reads it.
-
-    >>> einsum("ij,j->i", Tensor([[1.0, 2.0], [3.0, 4.0]]), [1.0, 10.0]).data
-    array([21., 43.])
-    """
-    return Einsum(subscripts)(*tensors)
-
-
-def reflected_matmul(y: TensorLike, x: TensorLike) -> Tensor:
-    return matmul(x, y)

@@ -30,9 +30,6 @@ class Reduction(Op):
             return np.reshape(grad_y, (1,) * self.inputs[0].ndim)
         return np.expand_dims(grad_y, self.axis)
 
-    def taken_inputs(self, taken):
-        return (self.unreduced(taken),)
-
     def count(self, x):
         """How many elements of x went into one element of the result."""
         if self.axis is None:
@@ -53,6 +50,15 @@ class Sum(Reduction):
         return (grad_x,)
 
 
+def sum(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The sum over `axis`: an int, a tuple of ints, or None for all.
+
+    >>> sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).data
+    array([4., 6.])
+    """
+    return Sum(axis, keepdims)(x)
+
+
 class Mean(Reduction):
     """y = sum x / n;   dL/dx = dL/dy / n."""
 
@@ -66,32 +72,59 @@ class Mean(Reduction):
         return (grad_x,)
 
 
-class Max(Reduction):
+def mean(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The mean over `axis`: an int, a tuple of ints, or None for all. NaN if there is nothing to average.
+
+    >>> mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=-1).data
+    array([1.5, 3.5])
+    """
+    return Mean(axis, keepdims)(x)
+
+
+class Extreme(Reduction):
+    """What max and min share: y is one of the x;   dL/dx = dL/dy shared equally among those that are y, else 0."""
+
+    def reached(self, x, y):
+        """y, once it is saved which elements of x are it. NaN is the extreme wherever it is."""
+        self.is_extreme = (x == y) | np.isnan(x)
+        return y if self.keepdims else y.squeeze(axis=self.axis)
+
+    def backward(self, grad_y):
+        ties = self.is_extreme.sum(axis=self.axis, keepdims=True)
+        grad_x = self.unreduced(grad_y) * self.is_extreme / ties
+        return (grad_x,)
+
+
+class Max(Extreme):
     """y = max x;   dL/dx = dL/dy shared equally among the elements that are the maximum, else 0."""
 
     def forward(self, x):
-        y = x.max(axis=self.axis, keepdims=True)
-        self.is_extreme = (x == y) | np.isnan(x)
-        return y if self.keepdims else y.squeeze(axis=self.axis)
-
-    def backward(self, grad_y):
-        ties = self.is_extreme.sum(axis=self.axis, keepdims=True)
-        grad_x = self.unreduced(grad_y) * self.is_extreme / ties
-        return (grad_x,)
+        return self.reached(x, x.max(axis=self.axis, keepdims=True))
 
 
-class Min(Reduction):
+def max(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The largest element over `axis`. Elements that tie for it share the gradient equally.
+
+    >>> max(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).data
+    array([2., 4.])
+    """
+    return Max(axis, keepdims)(x)
+
+
+class Min(Extreme):
     """y = min x;   dL/dx = dL/dy shared equally among the elements that are the minimum, else 0."""
 
     def forward(self, x):
-        y = x.min(axis=self.axis, keepdims=True)
-        self.is_extreme = (x == y) | np.isnan(x)
-        return y if self.keepdims else y.squeeze(axis=self.axis)
+        return self.reached(x, x.min(axis=self.axis, keepdims=True))
 
-    def backward(self, grad_y):
-        ties = self.is_extreme.sum(axis=self.axis, keepdims=True)
-        grad_x = self.unreduced(grad_y) * self.is_extreme / ties
-        return (grad_x,)
+
+def min(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The smallest element over `axis`. Elements that tie for it share the gradient equally.
+
+    >>> min(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).data
+    array([1., 3.])
+    """
+    return Min(axis, keepdims)(x)
 
 
 class Var(Reduction):
@@ -118,6 +151,15 @@ class Var(Reduction):
         return centered - centered.mean(axis=self.axis, keepdims=True)
 
 
+def var(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0) -> Tensor:
+    """The variance over `axis`, divided by n - ddof: the biased one unless ddof is 1, as in NumPy.
+
+    >>> var(Tensor([1.0, 2.0, 3.0, 4.0])).item()
+    1.25
+    """
+    return Var(axis, keepdims, ddof)(x)
+
+
 class Std(Var):
     """y = |c| / sqrt(n - ddof)  with  c = x - mean;   dL/dx = dL/dy * c / (|c| sqrt(n - ddof)), and 0 where c = 0."""
 
@@ -129,6 +171,48 @@ class Std(Var):
     def backward(self, grad_y):
         grad_x = self.unreduced(grad_y) * self.direction / self.degrees**0.5
         return (grad_x,)
+
+
+def std(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0) -> Tensor:
+    """The standard deviation over `axis`, see `var`. The slope of a constant is 0.
+
+    >>> std(Tensor([1.0, 3.0])).item()
+    1.0
+    """
+    return Std(axis, keepdims, ddof)(x)
+
+
+class Norm(Reduction):
+    """y = sqrt(sum x^2);   dL/dx = dL/dy * x / y, and 0 at the origin."""
+
+    def forward(self, x):
+        y, self.direction = length_and_direction(x, self.axis)
+        return y if self.keepdims else y.squeeze(axis=self.axis)
+
+    def backward(self, grad_y):
+        grad_x = self.unreduced(grad_y) * self.direction
+        return (grad_x,)
+
+
+def norm(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The Euclidean norm over `axis`; over all axes if None. Its slope at the origin is 0.
+
+    >>> norm(Tensor([3.0, 4.0])).item()
+    5.0
+    """
+    return Norm(axis, keepdims)(x)
+
+
+def length_and_direction(x, axis):
+    """|x| = sqrt(sum x^2) along `axis`, which keeps length 1, and x / |x|, which is 0 at the origin.
+
+    The largest |x| is taken out before squaring, so that 1e300 does not overflow, nor 1e-300 vanish.
+    """
+    largest = np.abs(x).max(axis=axis, keepdims=True, initial=0)
+    scale = np.where((largest == 0) | np.isinf(largest), 1, largest)
+    scaled = x / scale
+    length = np.sqrt(np.square(scaled).sum(axis=axis, keepdims=True))
+    return scale * length, np.divide(scaled, length, out=np.zeros_like(scaled), where=length != 0)
 
 
 class Prod(Reduction):
@@ -154,10 +238,24 @@ class Prod(Reduction):
         return (grad_x,)
 
 
+def prod(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The product over `axis`.
+
+    >>> prod(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).data
+    array([3., 8.])
+    """
+    return Prod(axis, keepdims)(x)
+
+
+def exclusive_products(rows):
+    """For each element of the last axis the product of all elements before it; 1 for the first."""
+    before = np.ones_like(rows)
+    np.cumprod(rows[..., :-1], axis=-1, out=before[..., 1:])
+    return before
+
+
 class Cumsum(Op):
     """y_i = x_1 + ... + x_i;   dL/dx_i = dL/dy_i + ... + dL/dy_n, the running sum from the other end."""
-
-    moves = True
 
     def __init__(self, axis=None):
         self.axis = axis
@@ -173,100 +271,6 @@ class Cumsum(Op):
         return (grad_x,)
 
 
-class Norm(Reduction):
-    """y = sqrt(sum x^2);   dL/dx = dL/dy * x / y, and 0 at the origin."""
-
-    def forward(self, x):
-        y, self.direction = length_and_direction(x, self.axis)
-        return y if self.keepdims else y.squeeze(axis=self.axis)
-
-    def backward(self, grad_y):
-        grad_x = self.unreduced(grad_y) * self.direction
-        return (grad_x,)
-
-
-def length_and_direction(x, axis):
-    """|x| = sqrt(sum x^2) along `axis`, which keeps length 1, and x / |x|, which is 0 at the origin.
-
-    The largest |x| is taken out before squaring, so that 1e300 does not overflow, nor 1e-300 vanish.
-    """
-    largest = np.abs(x).max(axis=axis, keepdims=True, initial=0)
-    scale = np.where((largest == 0) | np.isinf(largest), 1, largest)
-    scaled = x / scale
-    length = np.sqrt(np.square(scaled).sum(axis=axis, keepdims=True))
-    return scale * length, np.divide(scaled, length, out=np.zeros_like(scaled), where=length != 0)
-
-
-def exclusive_products(rows):
-    """For each element of the last axis the product of all elements before it; 1 for the first."""
-    before = np.ones_like(rows)
-    np.cumprod(rows[..., :-1], axis=-1, out=before[..., 1:])
-    return before
-
-
-def sum(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The sum over `axis`: an int, a tuple of ints, or None for all.
-
-    >>> sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).data
-    array([4., 6.])
-    """
-    return Sum(axis, keepdims)(x)
-
-
-def mean(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The mean over `axis`: an int, a tuple of ints, or None for all. NaN if there is nothing to average.
-
-    >>> mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=-1).data
-    array([1.5, 3.5])
-    """
-    return Mean(axis, keepdims)(x)
-
-
-def max(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The largest element over `axis`. Elements that tie for it share the gradient equally.
-
-    >>> max(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).data
-    array([2., 4.])
-    """
-    return Max(axis, keepdims)(x)
-
-
-def min(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The smallest element over `axis`. Elements that tie for it share the gradient equally.
-
-    >>> min(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).data
-    array([1., 3.])
-    """
-    return Min(axis, keepdims)(x)
-
-
-def var(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0) -> Tensor:
-    """The variance over `axis`, divided by n - ddof: the biased one unless ddof is 1, as in NumPy.
-
-    >>> var(Tensor([1.0, 2.0, 3.0, 4.0])).item()
-    1.25
-    """
-    return Var(axis, keepdims, ddof)(x)
-
-
-def std(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0) -> Tensor:
-    """The standard deviation over `axis`, see `var`. The slope of a constant is 0.
-
-    >>> std(Tensor([1.0, 3.0])).item()
-    1.0
-    """
-    return Std(axis, keepdims, ddof)(x)
-
-
-def prod(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The product over `axis`.
-
-    >>> prod(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).data
-    array([3., 8.])
-    """
-    return Prod(axis, keepdims)(x)
-
-
 def cumsum(x: TensorLike, axis: int | None = None) -> Tensor:
     """The running sum along `axis`; None runs through the flattened array.
 
@@ -274,12 +278,3 @@ def cumsum(x: TensorLike, axis: int | None = None) -> Tensor:
     array([1., 3., 6.])
     """
     return Cumsum(axis)(x)
-
-
-def norm(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The Euclidean norm over `axis`; over all axes if None. Its slope at the origin is 0.
-
-    >>> norm(Tensor([3.0, 4.0])).item()
-    5.0
-    """
-    return Norm(axis, keepdims)(x)

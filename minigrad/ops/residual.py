@@ -1,16 +1,15 @@
 """The residual addition: an addition that knows which of its inputs is the skip."""
 
 from minigrad.arrays import TensorLike
-from minigrad.ops.arithmetic import Add
+from minigrad.op import Op
 from minigrad.tensor import Tensor
 
 
-class ResidualAdd(Add):
+class ResidualAdd(Op):
     """y = skip + branch;   dL/dskip = dL/dy,   dL/dbranch = dL/dy.
 
-    It computes what Add computes, and says it again under the names that a debugger should show. Its own class, and its
-    label, are there for whoever reads the graph: diagrams draw `inputs[SKIP]` bold, and the tools for gradient paths
-    tell skip and branch apart.   (He et al. 2016, eq. 1)
+    The sublayer's input goes two ways: past the sublayer over the skip, and through it on the branch. The gradient goes
+    back both ways, and over the skip nothing changes it.   (He et al. 2016, eq. 1)
     """
 
     SKIP, BRANCH = 0, 1

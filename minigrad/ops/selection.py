@@ -1,4 +1,4 @@
-"""Choosing between values. A gradient goes to the value that was taken; ties share it equally."""
+"""Choosing between values. The gradient goes to the value that was chosen; ties share it equally."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +11,10 @@ from minigrad.tensor import Tensor
 class Where(Op):
     """z = x where the condition holds, else y;   dL/dx = dL/dz there, else 0;   dL/dy the other way round.
 
-    The side that was not taken receives exactly 0, and so does what it was made from element by element or row by
-    row, even where a slope on the way is inf or NaN: `where(x > 0, sqrt(x), x)` has slope 1 at -4.
-    (How: see minigrad/taking.py.)
+    The branch that was not taken receives exactly 0. What comes of that 0 further back is arithmetic, as in PyTorch and
+    JAX: where the slope is infinite, 0 * inf = NaN. So `where(x > 0, log(x), 0)` has slope NaN at 0. Give the op an
+    input that is safe: `where(x > 0, log(where(x > 0, x, 1)), 0)` has slope 0 there.
     """
-
-    elementwise = selects = True
 
     def __init__(self, condition):
         self.condition = condition
@@ -29,67 +27,12 @@ class Where(Op):
         grad_y = np.where(self.condition, 0, grad_z)
         return grad_x, grad_y
 
-    def taken_inputs(self, taken):
-        return taken & self.condition, taken & ~self.condition
-
-
-class Maximum(Op):
-    """z = max(x, y);   dL/dx = dL/dz where x > y, half of it where x = y, else 0;   dL/dy likewise."""
-
-    elementwise = True
-
-    def forward(self, x, y):
-        z = np.maximum(x, y)
-        self.share_x = share(x, y, z)
-        return z
-
-    def backward(self, grad_z):
-        grad_x, grad_y = grad_z * self.share_x, grad_z * (1 - self.share_x)
-        return grad_x, grad_y
-
-
-class Minimum(Op):
-    """z = min(x, y);   dL/dx = dL/dz where x < y, half of it where x = y, else 0;   dL/dy likewise."""
-
-    elementwise = True
-
-    def forward(self, x, y):
-        z = np.minimum(x, y)
-        self.share_x = share(x, y, z)
-        return z
-
-    def backward(self, grad_z):
-        grad_x, grad_y = grad_z * self.share_x, grad_z * (1 - self.share_x)
-        return grad_x, grad_y
-
-
-class Clip(Op):
-    """y = x held between low and high;   dL/dx = dL/dy where low <= x <= high (the bounds included), else 0."""
-
-    elementwise = True
-
-    def __init__(self, low=None, high=None):
-        self.low, self.high = low, high
-
-    def forward(self, x):
-        y = np.clip(x, self.low, self.high)
-        self.inside = x == y
-        return y
-
-    def backward(self, grad_y):
-        grad_x = grad_y * self.inside
-        return (grad_x,)
-
-
-def share(x, y, z):
-    """How much of z is x's: 1 where z is x (or x is NaN, which z then is too), 1/2 where it is both, else 0."""
-    return np.where(x == y, 0.5, (x == z) | np.isnan(x))
-
 
 def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
     """x where the condition is True and y where it is False, with broadcasting; also ``x.where(condition, y)``.
 
-    The side that was not taken gets gradient 0, even where its slope is inf or NaN.
+    The branch that was not taken receives exactly 0. If an op behind it has an infinite slope there, as log has at 0,
+    its gradient is 0 * inf = NaN all the same: give that op a safe input, as in ``log(where(x > 0, x, 1))``.
 
     Args:
         condition: booleans. It is no input of the graph: it has no gradient.
@@ -106,6 +49,31 @@ def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
     return Where(condition)(x, y)
 
 
+def tensor_where(x: TensorLike, condition: TensorLike, y: TensorLike) -> Tensor:
+    """x where the condition is True, else y: `where` as a method of x."""
+    return where(condition, x, y)
+
+
+class OneOfTwo(Op):
+    """What maximum and minimum share: z is x or y;   dL/dx = dL/dz where z is x, half of it at a tie, else 0."""
+
+    def chosen(self, x, y, z):
+        """z, once it is saved how much of it is x's. NaN is chosen wherever it is."""
+        self.share_x = np.where(x == y, 0.5, (x == z) | np.isnan(x))
+        return z
+
+    def backward(self, grad_z):
+        grad_x, grad_y = grad_z * self.share_x, grad_z * (1 - self.share_x)
+        return grad_x, grad_y
+
+
+class Maximum(OneOfTwo):
+    """z = max(x, y);   dL/dx = dL/dz where x > y, half of it where x = y, else 0;   dL/dy likewise."""
+
+    def forward(self, x, y):
+        return self.chosen(x, y, np.maximum(x, y))
+
+
 def maximum(x: TensorLike, y: TensorLike) -> Tensor:
     """The larger of x and y, element by element, with broadcasting. At a tie each gets half of the gradient.
 
@@ -113,6 +81,13 @@ def maximum(x: TensorLike, y: TensorLike) -> Tensor:
     array([3., 5.])
     """
     return Maximum()(x, y)
+
+
+class Minimum(OneOfTwo):
+    """z = min(x, y);   dL/dx = dL/dz where x < y, half of it where x = y, else 0;   dL/dy likewise."""
+
+    def forward(self, x, y):
+        return self.chosen(x, y, np.minimum(x, y))
 
 
 def minimum(x: TensorLike, y: TensorLike) -> Tensor:
@@ -124,15 +99,26 @@ def minimum(x: TensorLike, y: TensorLike) -> Tensor:
     return Minimum()(x, y)
 
 
-def clip(x: TensorLike, low: "ArrayLike | None" = None, high: "ArrayLike | None" = None) -> Tensor:
+class Clip(Op):
+    """y = x held between low and high;   dL/dx = dL/dy where low <= x <= high (the bounds included), else 0."""
+
+    def __init__(self, low=None, high=None):
+        self.low, self.high = low, high
+
+    def forward(self, x):
+        y = np.clip(x, self.low, self.high)
+        self.inside = x == y
+        return y
+
+    def backward(self, grad_y):
+        grad_x = grad_y * self.inside
+        return (grad_x,)
+
+
+def clip(x: TensorLike, low: ArrayLike | None = None, high: ArrayLike | None = None) -> Tensor:
     """x held between two bounds, numbers or arrays; None leaves a side open. The slope at a bound is 1.
 
     >>> clip(Tensor([-1.0, 0.5, 2.0]), 0, 1).data
     array([0. , 0.5, 1. ])
     """
     return Clip(low, high)(x)
-
-
-def tensor_where(x: TensorLike, condition: TensorLike, y: TensorLike) -> Tensor:
-    """x where the condition is True, else y."""
-    return where(condition, x, y)

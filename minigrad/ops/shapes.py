@@ -1,4 +1,4 @@
-"""Ops that move numbers without changing them. Each gradient moves back the way its number came."""
+"""Ops that move numbers without changing them. Each gradient goes back to where its number came from."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,13 +7,12 @@ import numpy as np
 
 from minigrad.arrays import TensorLike
 from minigrad.op import Op
+from minigrad.ops.reductions import Axis
 from minigrad.tensor import Tensor
 
 
 class Reshape(Op):
     """y = x in another shape;   dL/dx = dL/dy in x's shape."""
-
-    moves = True
 
     def __init__(self, shape):
         self.shape = shape
@@ -27,10 +26,77 @@ class Reshape(Op):
         return (grad_x,)
 
 
+def reshape(x: TensorLike, shape: int | Sequence[int], *more: int) -> Tensor:
+    """The same numbers in another shape, in row-major order; -1 stands for the length that fits.
+
+    >>> reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1)).data
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    return Reshape((shape, *more) if more else shape)(x)
+
+
+def flatten(x: TensorLike) -> Tensor:
+    """All numbers of x along one axis, in row-major order.
+
+    >>> flatten(Tensor([[1.0, 2.0], [3.0, 4.0]])).data
+    array([1., 2., 3., 4.])
+    """
+    return reshape(x, -1)
+
+
+class Squeeze(Op):
+    """y = x without axes of length 1;   dL/dx = dL/dy in x's shape."""
+
+    def __init__(self, axis=None):
+        self.axis = axis
+
+    def forward(self, x):
+        self.x_shape = x.shape
+        return x.squeeze(self.axis)
+
+    def backward(self, grad_y):
+        grad_x = grad_y.reshape(self.x_shape)
+        return (grad_x,)
+
+
+def squeeze(x: TensorLike, axis: Axis = None) -> Tensor:
+    """x without its axes of length 1: those named by `axis`, an int or a tuple of ints; all of them if None.
+
+    Raises:
+        ValueError: an axis whose length is not 1.
+
+    >>> squeeze(Tensor([[[1.0, 2.0, 3.0]]]), axis=0).shape
+    (1, 3)
+    """
+    return Squeeze(axis)(x)
+
+
+class ExpandDims(Op):
+    """y = x with new axes of length 1;   dL/dx = dL/dy without them."""
+
+    def __init__(self, axis):
+        self.axis = axis
+
+    def forward(self, x):
+        return np.expand_dims(x, self.axis)
+
+    def backward(self, grad_y):
+        grad_x = grad_y.squeeze(self.axis)
+        return (grad_x,)
+
+
+def expand_dims(x: TensorLike, axis: int | tuple[int, ...]) -> Tensor:
+    """x with new axes of length 1. `axis` says where they stand in the result: an int or a tuple of ints.
+
+    >>> expand_dims(Tensor([1.0, 2.0, 3.0]), axis=-1).shape
+    (3, 1)
+    """
+    return ExpandDims(axis)(x)
+
+
 class Transpose(Op):
     """y = x with its axes in the order `axes`;   dL/dx = dL/dy with its axes in the inverse order."""
-
-    moves = True
 
     def __init__(self, axes=None):
         self.axes = axes
@@ -45,10 +111,17 @@ class Transpose(Op):
         return (grad_x,)
 
 
+def transpose(x: TensorLike, axes: int | Sequence[int] | None = None, *more: int) -> Tensor:
+    """x with its axes in the order `axes`; reversed if None. Also ``x.T`` for the reversed order.
+
+    >>> transpose(Tensor([[1.0, 2.0, 3.0]])).shape
+    (3, 1)
+    """
+    return Transpose((axes, *more) if more else axes)(x)
+
+
 class Swapaxes(Op):
     """y = x with two axes exchanged;   dL/dx = dL/dy with the same two exchanged."""
-
-    moves = True
 
     def __init__(self, axis1, axis2):
         self.axis1, self.axis2 = axis1, axis2
@@ -61,10 +134,17 @@ class Swapaxes(Op):
         return (grad_x,)
 
 
+def swapaxes(x: TensorLike, axis1: int, axis2: int) -> Tensor:
+    """x with two of its axes exchanged.
+
+    >>> swapaxes(Tensor([[1.0, 2.0, 3.0]]), -1, -2).shape
+    (3, 1)
+    """
+    return Swapaxes(axis1, axis2)(x)
+
+
 class BroadcastTo(Op):
     """y = x repeated into a larger shape;   dL/dx = dL/dy summed over the repetitions (by the engine)."""
-
-    moves = True
 
     def __init__(self, shape):
         self.shape = shape
@@ -77,10 +157,18 @@ class BroadcastTo(Op):
         return (grad_x,)
 
 
+def broadcast_to(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
+    """x repeated into a larger shape, by NumPy's rules of broadcasting.
+
+    >>> broadcast_to(Tensor([1.0, 2.0]), (2, 2)).data
+    array([[1., 2.],
+           [1., 2.]])
+    """
+    return BroadcastTo(shape)(x)
+
+
 class Getitem(Op):
     """y = x[index];   dL/dx = dL/dy added up at the places it was read from, 0 elsewhere."""
-
-    selects = True
 
     def __init__(self, index):
         self.index = index
@@ -96,87 +184,6 @@ class Getitem(Op):
         else:
             grad_x[self.index] = grad_y
         return (grad_x,)
-
-    def taken_inputs(self, taken):
-        places = np.zeros(self.x.shape, bool)
-        np.logical_or.at(places, self.index, taken)
-        return (places,)
-
-
-class Concatenate(Op):
-    """y = the inputs one after the other along `axis`;   dL/dx = each input's own stretch of dL/dy."""
-
-    moves = True
-
-    def __init__(self, axis=0):
-        self.axis = axis
-
-    def forward(self, *xs):
-        self.shapes = [x.shape for x in xs]
-        return np.concatenate(xs, axis=self.axis)
-
-    def backward(self, grad_y):
-        if self.axis is None:
-            axis, lengths = 0, [int(np.prod(shape)) for shape in self.shapes]
-        else:
-            axis, lengths = self.axis, [shape[self.axis] for shape in self.shapes]
-        stretches = np.split(grad_y, np.cumsum(lengths[:-1]), axis=axis)
-        grad_xs = tuple(stretch.reshape(shape) for stretch, shape in zip(stretches, self.shapes, strict=True))
-        return grad_xs
-
-
-class Stack(Op):
-    """y = the inputs side by side along a new `axis`;   dL/dx = each input's own slice of dL/dy."""
-
-    moves = True
-
-    def __init__(self, axis=0):
-        self.axis = axis
-
-    def forward(self, *xs):
-        return np.stack(xs, axis=self.axis)
-
-    def backward(self, grad_y):
-        grad_xs = tuple(np.moveaxis(grad_y, self.axis, 0))
-        return grad_xs
-
-
-def reshape(x: TensorLike, shape: int | Sequence[int], *more: int) -> Tensor:
-    """The same numbers in another shape, in row-major order; -1 stands for the length that fits.
-
-    >>> reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1)).data
-    array([[1., 2.],
-           [3., 4.]])
-    """
-    return Reshape((shape, *more) if more else shape)(x)
-
-
-def transpose(x: TensorLike, axes: int | Sequence[int] | None = None, *more: int) -> Tensor:
-    """x with its axes in the order `axes`; reversed if None. Also ``x.T`` for the reversed order.
-
-    >>> transpose(Tensor([[1.0, 2.0, 3.0]])).shape
-    (3, 1)
-    """
-    return Transpose((axes, *more) if more else axes)(x)
-
-
-def swapaxes(x: TensorLike, axis1: int, axis2: int) -> Tensor:
-    """x with two of its axes exchanged.
-
-    >>> swapaxes(Tensor([[1.0, 2.0, 3.0]]), -1, -2).shape
-    (3, 1)
-    """
-    return Swapaxes(axis1, axis2)(x)
-
-
-def broadcast_to(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
-    """x repeated into a larger shape, by NumPy's rules of broadcasting.
-
-    >>> broadcast_to(Tensor([1.0, 2.0]), (2, 2)).data
-    array([[1., 2.],
-           [1., 2.]])
-    """
-    return BroadcastTo(shape)(x)
 
 
 def getitem(x: TensorLike, index: Any) -> Tensor:
@@ -205,6 +212,56 @@ def may_repeat(index):
     return not all(isinstance(part, once) or np.asarray(part).dtype == bool for part in parts)
 
 
+def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
+    """x cut into parts along `axis`, each of them `x[..., start:stop, ...]`. `concatenate` puts them together again.
+
+    Args:
+        indices_or_sections: the number of parts, which have the same length; or the places to cut at, so that
+            [2, 3] gives x[:2], x[2:3] and x[3:].
+
+    Raises:
+        ValueError: a number of parts that does not divide the axis.
+
+    >>> [part.data for part in split(Tensor([1.0, 2.0, 3.0, 4.0]), 2)]
+    [array([1., 2.]), array([3., 4.])]
+    """
+    shape = np.shape(x.data if isinstance(x, Tensor) else x)
+    axis = np.lib.array_utils.normalize_axis_index(axis, len(shape), "split")
+    length = shape[axis]
+    if isinstance(indices_or_sections, (int, np.integer)):
+        n = indices_or_sections
+        if n < 1 or length % n:
+            raise ValueError(
+                f"split: {n} parts of the same length do not fit an axis of length {length}; "
+                f"say where to cut instead, as in split(x, [2, 3])"
+            )
+        cuts = [length * i // n for i in range(1, n)]
+    else:
+        cuts = list(indices_or_sections)
+    before = (slice(None),) * axis
+    return [getitem(x, (*before, slice(*ends))) for ends in zip([0, *cuts], [*cuts, length], strict=True)]
+
+
+class Concatenate(Op):
+    """y = the inputs one after the other along `axis`;   dL/dx = each input's own stretch of dL/dy."""
+
+    def __init__(self, axis=0):
+        self.axis = axis
+
+    def forward(self, *xs):
+        self.shapes = [x.shape for x in xs]
+        return np.concatenate(xs, axis=self.axis)
+
+    def backward(self, grad_y):
+        if self.axis is None:
+            axis, lengths = 0, [int(np.prod(shape)) for shape in self.shapes]
+        else:
+            axis, lengths = self.axis, [shape[self.axis] for shape in self.shapes]
+        stretches = np.split(grad_y, np.cumsum(lengths[:-1]), axis=axis)
+        grad_xs = tuple(stretch.reshape(shape) for stretch, shape in zip(stretches, self.shapes, strict=True))
+        return grad_xs
+
+
 def concatenate(tensors: Iterable[TensorLike], axis: int | None = 0) -> Tensor:
     """The tensors one after the other along an axis that they have; flattened first if it is None.
 
@@ -212,6 +269,20 @@ def concatenate(tensors: Iterable[TensorLike], axis: int | None = 0) -> Tensor:
     array([1., 2., 3.])
     """
     return Concatenate(axis)(*tensors)
+
+
+class Stack(Op):
+    """y = the inputs side by side along a new `axis`;   dL/dx = each input's own slice of dL/dy."""
+
+    def __init__(self, axis=0):
+        self.axis = axis
+
+    def forward(self, *xs):
+        return np.stack(xs, axis=self.axis)
+
+    def backward(self, grad_y):
+        grad_xs = tuple(np.moveaxis(grad_y, self.axis, 0))
+        return grad_xs
 
 
 def stack(tensors: Iterable[TensorLike], axis: int = 0) -> Tensor:

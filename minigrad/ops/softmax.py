@@ -26,8 +26,17 @@ class Softmax(Op):
         grad_x = self.y * (grad_y - (grad_y * self.y).sum(axis=self.axis, keepdims=True))
         return (grad_x,)
 
-    def taken_inputs(self, taken):
-        return (taken.any(axis=self.axis, keepdims=True),)
+
+def softmax(x: TensorLike, axis: Axis = -1) -> Tensor:
+    """Positive numbers that add up to 1 along `axis`, in the proportions of e^x.
+
+    A row of -inf alone gives zeros and gets a zero gradient.
+
+    >>> softmax(Tensor([[0.0, np.log(3.0)], [-np.inf, -np.inf]])).data
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    return Softmax(axis)(x)
 
 
 class LogSoftmax(Op):
@@ -46,8 +55,14 @@ class LogSoftmax(Op):
         grad_x = np.where(self.is_empty, 0, grad_x)
         return (grad_x,)
 
-    def taken_inputs(self, taken):
-        return (taken.any(axis=self.axis, keepdims=True),)
+
+def log_softmax(x: TensorLike, axis: Axis = -1) -> Tensor:
+    """The logarithm of softmax, exact where softmax itself would underflow to 0.
+
+    >>> log_softmax(Tensor([0.0, 1000.0])).data
+    array([-1000.,     0.])
+    """
+    return LogSoftmax(axis)(x)
 
 
 class Logsumexp(Reduction):
@@ -63,6 +78,15 @@ class Logsumexp(Reduction):
         return (grad_x,)
 
 
+def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """The logarithm of the sum of e^x over `axis`, without overflow; -inf for a row of -inf.
+
+    >>> logsumexp(Tensor([1000.0, 1000.0])).item()
+    1000.693147...
+    """
+    return Logsumexp(axis, keepdims)(x)
+
+
 def softmax_parts(x, axis):
     """e^x / sum e^x, then ln sum e^(x - shift) and the shift along `axis`, both with length 1 there.
 
@@ -75,33 +99,3 @@ def softmax_parts(x, axis):
         e = np.exp(x - shift)
         total = e.sum(axis=axis, keepdims=True)
         return e / np.where(total == 0, 1, total), np.log(total), shift
-
-
-def softmax(x: TensorLike, axis: Axis = -1) -> Tensor:
-    """Positive numbers that add up to 1 along `axis`, in the proportions of e^x.
-
-    A row of -inf alone gives zeros and gets a zero gradient.
-
-    >>> softmax(Tensor([[0.0, np.log(3.0)], [-np.inf, -np.inf]])).data
-    array([[0.25, 0.75],
-           [0.  , 0.  ]])
-    """
-    return Softmax(axis)(x)
-
-
-def log_softmax(x: TensorLike, axis: Axis = -1) -> Tensor:
-    """The logarithm of softmax, exact where softmax itself would underflow to 0.
-
-    >>> log_softmax(Tensor([0.0, 1000.0])).data
-    array([-1000.,     0.])
-    """
-    return LogSoftmax(axis)(x)
-
-
-def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """The logarithm of the sum of e^x over `axis`, without overflow; -inf for a row of -inf.
-
-    >>> logsumexp(Tensor([1000.0, 1000.0])).item()
-    1000.693147...
-    """
-    return Logsumexp(axis, keepdims)(x)

@@ -1,4 +1,4 @@
-"""The table of operators and methods: all of it is bound, and says the same as the functions."""
+"""The table of operators and methods: all of it is bound, and it is the functions themselves."""
 
 import numpy as np
 import pytest
@@ -55,16 +55,15 @@ FUNCTIONS = [
     "embedding",
     "cross_entropy",
     "mse_loss",
+    "log1p",
+    "expm1",
+    "sin",
+    "cos",
+    "squeeze",
+    "expand_dims",
+    "flatten",
+    "split",
 ]
-ARGUMENTS = {
-    "reshape": (6,),
-    "swapaxes": (0, 1),
-    "broadcast_to": ((4, 2, 3),),
-    "maximum": (0.5,),
-    "minimum": (0.5,),
-    "clip": (0.2, 0.8),
-    "matmul": (np.ones((3, 2)),),
-}
 
 
 def test_all_promised_functions_are_there():
@@ -72,14 +71,14 @@ def test_all_promised_functions_are_there():
     assert all(callable(getattr(mg, name)) and getattr(mg, name).__doc__ for name in FUNCTIONS)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_method_says_the_same_as_its_function(name):
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "where"])
+def test_a_method_is_its_function(name):
+    assert getattr(Tensor, name) is getattr(mg, name)
+
+
+def test_where_as_a_method_chooses_its_tensor():
     x = Tensor(np.random.default_rng(0).uniform(0.1, 0.9, (2, 3)))
-    if name == "where":
-        assert (x.where(x > 0.5, 0).data == mg.where(x > 0.5, x, 0).data).all()
-        return
-    arguments = ARGUMENTS.get(name, ())
-    np.testing.assert_array_equal(getattr(x, name)(*arguments).data, getattr(mg, name)(x, *arguments).data)
+    assert (x.where(x > 0.5, 0).data == mg.where(x > 0.5, x, 0).data).all()
 
 
 def test_operators():

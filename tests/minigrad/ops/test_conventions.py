@@ -28,6 +28,7 @@ def grad_of(function, *x):
         (mg.clip, "slope at a bound is 1"),
         (mg.softmax, "gives zeros and gets a zero gradient"),
         (type(mg.where(True, Tensor(1.0, requires_grad=True), 0).op), "not taken receives exactly 0"),
+        (mg.where, "give that op a safe input"),
         (mg.layer_norm, "eps stands inside the root"),
         (mg.layer_norm, "variance is the biased one"),
         (Tensor, "Python numbers and lists become float64"),
@@ -71,6 +72,26 @@ def test_kinks_and_origins():
 def test_clip_at_its_bounds():
     assert grad_of(lambda x: x.clip(0, 1), -1, 0, 0.5, 1, 2) == [0, 1, 1, 1, 0]
     assert grad_of(lambda x: x.clip(0, 0), -1, 0, 1) == [0, 1, 0]
+
+
+def test_the_branch_that_where_did_not_take():
+    """It receives exactly 0, whatever comes; behind it arithmetic is arithmetic, and 0 * inf is NaN."""
+    nan, inf = np.nan, np.inf
+    mask = np.array([True, False, True, False])
+    _, (grad_x, grad_y) = gradients(lambda x, y: mg.where(mask, x, y), [np.ones(4)] * 2, np.array([inf, inf, nan, nan]))
+    np.testing.assert_array_equal(grad_x, [inf, 0, nan, 0])
+    np.testing.assert_array_equal(grad_y, [0, inf, 0, nan])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        np.testing.assert_array_equal(grad_of(lambda x: mg.where(x > 0, mg.log(x), 0), 0, 2), [nan, 0.5])
+        np.testing.assert_array_equal(grad_of(lambda x: mg.where(x > 0, mg.sqrt(x), x), 0, 4), [nan, 0.25])
+        np.testing.assert_array_equal(grad_of(lambda x: mg.sqrt(x)[1:], 0, 4), [nan, 0.25])
+        np.testing.assert_array_equal(grad_of(lambda x: mg.sqrt(x) * x, 0, 4), [nan, 3])
+
+
+def test_an_op_with_a_safe_input_behind_where():
+    with np.errstate(all="raise"):
+        assert grad_of(lambda x: mg.where(x > 0, mg.log(mg.where(x > 0, x, 1)), 0), 0, 2) == [0, 0.5]
+        assert grad_of(lambda x: mg.where(x > 0, mg.sqrt(mg.where(x > 0, x, 1)), x), -4, 4) == [1, 0.25]
 
 
 def test_numbers_and_lists_never_promote():
@@ -139,6 +160,38 @@ def test_indices_cannot_change_what_was_recorded():
     np.testing.assert_allclose(
         x.grad, p + np.sum([[2, 0, 0], [1, 0, 1], [1, 0, 1], [0, 1, 0], [0, 0, -1], [1, 1, 0]], axis=0)
     )
+
+
+def test_split_cuts_where_numpy_does():
+    x = np.arange(24.0).reshape(6, 4)
+    ways = [
+        (3, 0),
+        (np.int64(2), 1),
+        (1, -1),
+        ([2, 3], 0),
+        ((1,), -1),
+        ([0, 0, 6], 0),
+        ([4, 2, 9], 0),
+        ([-1], 1),
+        ([], 0),
+    ]
+    for where_to_cut, axis in ways:
+        for got, expected in zip(mg.split(x, where_to_cut, axis), np.split(x, where_to_cut, axis), strict=True):
+            np.testing.assert_array_equal(got.data, expected, strict=True)
+    assert [part.shape for part in mg.split(np.ones((0, 2)), 2)] == [(0, 2), (0, 2)]
+
+
+def test_parts_and_axes_that_do_not_fit():
+    x = Tensor(np.ones((5, 2)))
+    for n in (2, 0, -1):
+        with pytest.raises(ValueError, match=r"split: .* do not fit an axis of length 5; say where to cut"):
+            x.split(n)
+    with pytest.raises(ValueError, match="split: axis 2"):
+        x.split(1, axis=2)
+    with pytest.raises(ValueError, match="squeeze"):
+        x.squeeze(axis=0)
+    with pytest.raises(ValueError, match="expand_dims"):
+        x.expand_dims((0, 0))
 
 
 def test_einsum_with_indices_that_say_too_little_or_too_much():

@@ -122,9 +122,25 @@ def test_any_transpose_reshape_and_stack(data):
     weights = np.arange(x.size) + 1.0
     assert_slopes(lambda x: x.transpose(axes) * weights.reshape(x.transpose(axes).shape), x)
     assert_slopes(lambda x: x.reshape(-1) * weights, x)
+    assert_slopes(lambda x: x.flatten() * weights, x)
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
     assert_slopes(lambda x, y: mg.concatenate([x, y, x], axis=axis) * 2, x, x + 1)
     assert_slopes(lambda x, y: mg.stack([x, y], axis=axis) * 2, x, x + 1)
+    np.testing.assert_array_equal(mg.concatenate(mg.split(x, x.shape[axis], axis), axis).data, x)
+    assert_slopes(lambda x: mg.stack([part * part for part in mg.split(x, x.shape[axis], axis)]), x)
+
+
+@given(data=st.data())
+def test_axes_of_length_1_go_and_come(data):
+    x = data.draw(arrays.array_shapes(min_dims=0, max_dims=3, max_side=3).flatmap(moderate))
+    axes = data.draw(arrays.valid_tuple_axes(x.ndim + 2, min_size=2, max_size=2))
+    y = mg.expand_dims(x, axes)
+    np.testing.assert_array_equal(y.data, np.expand_dims(x, axes), strict=True)
+    np.testing.assert_array_equal(y.squeeze(axes).data, x, strict=True)
+    weights = np.arange(x.size) + 1.0
+    assert_slopes(lambda x: mg.expand_dims(x, axes) * weights.reshape(y.shape), x)
+    assert_slopes(lambda y: y.squeeze(axes) * weights.reshape(x.shape), y.data)
+    assert_slopes(lambda y: y.squeeze() * weights.reshape(y.data.squeeze().shape), y.data)
 
 
 LABELS = "ijk"
@@ -153,6 +169,10 @@ ANY_SIZE = {
     "exp": (mg.exp, np.exp, 1e2),
     "log": (mg.log, np.log, 1e300),
     "sqrt": (mg.sqrt, np.sqrt, 1e300),
+    "expm1": (mg.expm1, np.expm1, 1e2),
+    "log1p": (mg.log1p, np.log1p, 1e150),
+    "sin": (mg.sin, np.sin, 1e3),
+    "cos": (mg.cos, np.cos, 1e3),
     "sigmoid": (mg.sigmoid, lambda z: 1 / (1 + np.exp(-z)), 30),
     "tanh": (mg.tanh, np.tanh, 10),
     "silu": (mg.silu, lambda z: z / (1 + np.exp(-z)), 30),

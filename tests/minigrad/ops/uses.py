@@ -4,6 +4,7 @@ tests/parity/make_reference.py says the same in PyTorch, and writes inputs, valu
 """
 
 import json
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,6 +61,10 @@ USES = {
     "log": Use("Log", mg.log),
     "sqrt": Use("Sqrt", mg.sqrt),
     "abs": Use("Abs", abs),
+    "expm1": Use("Expm1", mg.expm1),
+    "log1p": Use("Log1p", mg.log1p),
+    "sin": Use("Sin", mg.sin),
+    "cos": Use("Cos", mg.cos),
     "exp, 0-d": Use("Exp", mg.exp),
     "log, empty": Use("Log", mg.log),
     # activations
@@ -174,6 +179,15 @@ USES = {
     "reshape": Use("Reshape", lambda x: x.reshape(3, -1)),
     "reshape, to 0-d": Use("Reshape", lambda x: x.reshape(())),
     "reshape, empty": Use("Reshape", lambda x: x.reshape(0, 4)),
+    "flatten": Use("Reshape", mg.flatten),
+    "squeeze": Use("Squeeze", mg.squeeze),
+    "squeeze, axis": Use("Squeeze", lambda x: x.squeeze(axis=1)),
+    "squeeze, axes": Use("Squeeze", lambda x: x.squeeze((0, -2))),
+    "squeeze, to 0-d": Use("Squeeze", mg.squeeze),
+    "expand_dims": Use("ExpandDims", lambda x: x.expand_dims(0)),
+    "expand_dims, from the end": Use("ExpandDims", lambda x: x.expand_dims(axis=-2)),
+    "expand_dims, axes": Use("ExpandDims", lambda x: x.expand_dims((0, -1))),
+    "expand_dims, 0-d": Use("ExpandDims", lambda x: x.expand_dims(0)),
     "transpose": Use("Transpose", lambda x: x.transpose()),
     "transpose, T": Use("Transpose", lambda x: x.T),
     "transpose, cycle": Use("Transpose", lambda x: x.transpose((1, 2, 0))),
@@ -197,6 +211,9 @@ USES = {
     "getitem, mask of rows": Use("Getitem", lambda x: x[[True, False, True]]),
     "getitem, nothing": Use("Getitem", lambda x: x[1:1]),
     "getitem, all": Use("Getitem", lambda x: x[...]),
+    "split": Use("Getitem", lambda x: mg.split(x, 3)[1]),
+    "split, last axis": Use("Getitem", lambda x: x.split([1, 3], axis=-1)[1]),
+    "split, in another order": Use("Concatenate", lambda x: mg.concatenate(x.split([2, 3], axis=1)[::-1], axis=1)),
     "concatenate": Use("Concatenate", lambda x, y: mg.concatenate([x, y])),
     "concatenate, last axis": Use("Concatenate", lambda x, y, z: mg.concatenate([x, y, z], axis=-1)),
     "concatenate, flat": Use("Concatenate", lambda x, y: mg.concatenate([x, y], axis=None)),
@@ -233,11 +250,29 @@ def as_array(item):
 
 def all_ops():
     """Every op class of minigrad, by name."""
+    return {name: op for name, op in all_classes().items() if not is_shared(op)}
+
+
+def all_classes():
+    """The classes of minigrad.ops by name: the ops, and what some of them share."""
     found, unseen = {}, [Op]
     while unseen:
         for op in unseen.pop().__subclasses__():
             unseen.append(op)
             if op.__module__.startswith("minigrad.ops."):
                 found[op.__name__] = op
-    del found["Reduction"]  # the shared half of sum, mean and others
     return found
+
+
+def is_shared(op):
+    """True for what several ops are built on, such as Reduction for sum and mean: no function calls it."""
+    return bool(op.__subclasses__()) and function_of(op) is None
+
+
+def function_of(op):
+    """The function that calls an op, which has its name and stands in its file; None if there is none."""
+    return getattr(sys.modules[op.__module__], function_name(op), None)
+
+
+def function_name(op):
+    return object.__new__(op).name
