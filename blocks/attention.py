@@ -7,7 +7,7 @@ from numpy.typing import DTypeLike
 
 from blocks.layers import Dropout, Linear
 from minigrad import Module, Tensor, softmax, where
-from minigrad.arrays import Rng, TensorLike
+from minigrad.types import Rng, TensorLike
 
 
 class MultiHeadAttention(Module):

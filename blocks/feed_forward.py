@@ -7,7 +7,7 @@ from numpy.typing import DTypeLike
 
 from blocks.layers import Linear
 from minigrad import Module, Tensor, gelu, relu, silu, tanh
-from minigrad.arrays import Rng
+from minigrad.types import Rng
 
 ACTIVATIONS = {"relu": relu, "gelu": gelu, "silu": silu, "tanh": tanh}
 

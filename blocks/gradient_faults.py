@@ -10,12 +10,12 @@ import numpy as np
 
 from blocks.gradient_paths import Between, ByStretch, carry
 from blocks.gradient_tables import GradientFault, GradientFaults
-from minigrad.arrays import TensorLike, norm
-from minigrad.backprop import topological_order
-from minigrad.gradients import first_gradient
+from minigrad.arrays import norm
+from minigrad.backprop import first_gradient, topological_order
 from minigrad.ops.normalization import LayerNorm, RmsNorm
 from minigrad.ops.residual import ResidualAdd
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 # Fresh stacks of 1 to 48 blocks, post-norm or pre-norm, stay clear of each of these by a factor of 5 or more: their
 # branches carry 2% of the skip or more, skip and branch leave 60% of the larger one or more, and the norm changes by

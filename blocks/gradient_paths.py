@@ -12,12 +12,10 @@ from collections import Counter
 import numpy as np
 
 from blocks.gradient_tables import GradientPaths, ResidualGradient, ResidualGradients
-from minigrad.arrays import TensorLike
-from minigrad.backprop import topological_order
-from minigrad.gradients import delivered, first_gradient, total
+from minigrad.backprop import delivered, first_gradient, topological_order, total
 from minigrad.ops.residual import WAYS, ResidualAdd
-from minigrad.taking import account_for, enter
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 MAX_ROUTES = 4096
 
@@ -146,7 +144,6 @@ def carry(path, grad, split):
     This is the loop of `minigrad.backprop`, except that a tensor has a gradient for each label, a residual addition
     gives new labels to what it delivers, and no gradient is stored.
     """
-    account = account_for(path.order)
     waiting = {path.order[0]: {split.start: grad}}
     for tensor in path.order:
         parts = split.arrived(tensor, waiting.pop(tensor, {}))
@@ -154,7 +151,7 @@ def carry(path, grad, split):
             return parts
         op = tensor.op
         for label, grad_output in parts.items():
-            grad_inputs = delivered(op, op.backward(grad_output), account and enter(account, tensor))
+            grad_inputs = delivered(op, op.backward(grad_output))
             for i, x in enumerate(op.inputs):
                 if grad_inputs[i] is not None and x in path.between:
                     labels = split.beyond(label, op, i) if isinstance(op, ResidualAdd) else (label,)

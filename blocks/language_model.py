@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 from blocks.layers import Dropout, Embedding, Linear
 from blocks.transformer import Stack
 from minigrad import Tensor, softmax
-from minigrad.arrays import Rng, TensorLike
+from minigrad.types import Rng, TensorLike
 
 
 class LanguageModel(Stack):

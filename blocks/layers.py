@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from minigrad import Module, Parameter, Tensor, dropout, embedding, layer_norm, linear, rms_norm
-from minigrad.arrays import Rng, TensorLike
+from minigrad.types import Rng, TensorLike
 
 
 class Linear(Module):

@@ -12,7 +12,7 @@ from blocks.feed_forward import FeedForward, SwiGLU
 from blocks.layers import Dropout, LayerNorm
 from blocks.residual import with_residual, without_residual
 from minigrad import Module, Tensor
-from minigrad.arrays import Rng, TensorLike
+from minigrad.types import Rng, TensorLike
 
 
 class TransformerBlock(Module):

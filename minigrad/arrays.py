@@ -1,17 +1,7 @@
 """Plain arrays: what counts as data, how it is protected, and how broadcasting is undone."""
 
-import itertools
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeAlias
-
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
-
-if TYPE_CHECKING:
-    from minigrad.tensor import Tensor
-
-TensorLike: TypeAlias = "Tensor | ArrayLike"  # a tensor, or numbers that an op takes as a constant
-Rng: TypeAlias = "np.random.Generator | int | None"  # random numbers, or a seed; None gives others each time
 
 
 def as_array(data: ArrayLike, dtype: DTypeLike | None = None) -> np.ndarray:
@@ -40,26 +30,6 @@ def sum_to_shape(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"it has shape {grad.shape}, but its input has {shape}, which does not broadcast to that")
     stretched = tuple(added + axis for axis, n in enumerate(shape) if n == 1 and grad.shape[added + axis] != 1)
     return grad.sum(axis=tuple(range(added)) + stretched, keepdims=True).reshape(shape)
-
-
-def summary(array: np.ndarray) -> str:
-    """The numbers of an array in a few characters: the value itself, or mean and norm."""
-    if array.size == 1:
-        return f"value={array.item():.6g}"
-    if array.size == 0:
-        return "empty"
-    with np.errstate(all="ignore"):  # inf and NaN may be just what a reader looks for
-        return f"mean={array.mean(dtype=np.float64):.4g}, norm={norm(array):.4g}"
-
-
-def few(words: Iterable[str]) -> str:
-    """At most four of the words, with commas between them.
-
-    >>> few("abcdef")
-    'a, b, c, d, ...'
-    """
-    first = list(itertools.islice(words, 5))
-    return ", ".join(first[:4] + ["..."] * (len(first) > 4))
 
 
 def norm(array: np.ndarray) -> float:

@@ -1,19 +1,17 @@
-"""Backpropagation: the order of the nodes, and the one loop that walks them.
+"""Backpropagation: the order of the tensors, and the one walk back through them.
 
-The chain rule for a tensor y that several ops read:  dL/dy = sum over its readers of what each delivers to y.
-So a node may run its rule only when every reader has delivered, and then the loop below is all there is.
+The chain rule for a tensor y that several ops read:  dL/dy = sum over its consumers of what each delivers to y.
+So an op may run its rule only when every consumer of its result has delivered, and the walk below is all there is.
 """
 
+from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from minigrad.arrays import few, norm
-from minigrad.gradients import delivered, total
-from minigrad.hooks import hooked
-from minigrad.taking import account_for, enter
-from minigrad.watching import WATCHERS, after_backward, before_backward, before_leaf, before_pass
+from minigrad import watching, wording
+from minigrad.arrays import as_array, sum_to_shape
 
 if TYPE_CHECKING:
     from minigrad.op import Op
@@ -23,8 +21,8 @@ if TYPE_CHECKING:
 class Step(NamedTuple):
     """One node of the backward pass, shown after its rule has run.
 
-    `grad_output` is final: every reader of `tensor` has contributed. `grad_inputs` is what the node delivered to
-    each of `op.inputs`, in their shapes; None for an input that wants no gradient.
+    `grad_output` is final: every consumer of `tensor` has contributed. `grad_inputs` is what the node delivered to
+    each of `op.inputs`, in their shapes; None for an input that requires no gradient.
     """
 
     tensor: "Tensor"
@@ -33,8 +31,43 @@ class Step(NamedTuple):
     grad_inputs: tuple[np.ndarray | None, ...] | None  # None in the hands of a watcher, before the rule has run
 
     def __repr__(self):
-        norms = few("-" if g is None else f"{norm(g):.4g}" for g in self.grad_inputs or ())
-        return f"<step {self.op.path}, |grad_output|={norm(self.grad_output):.4g}, |grad_inputs|=({norms})>"
+        return wording.step_in_short(self)
+
+
+def backprop(output: "Tensor", grad_output: np.ndarray | None, retain_grads: bool = True) -> Iterator[Step]:
+    """Walk from `output` back to the leaves, one op at a time; yield a `Step` after each.
+
+    Leaves add what they get to `grad`, over all passes. With `retain_grads` inner tensors keep `grad` and ops keep
+    `grad_inputs`, both of this pass alone.
+    """
+    order = topological_order(output)
+    begin_pass(order)
+    grads = {output: grad_output}
+    for tensor in order:
+        grad_output = grads.pop(tensor, None)
+        if grad_output is None:
+            continue  # a constant, or read only by ops that deliver nothing to it
+        if tensor.hooks:
+            grad_output = watching.after_hooks(tensor, grad_output)
+        op = tensor.op
+        if op is None:
+            add_to_leaf(tensor, grad_output)
+            continue
+
+        if watching.WATCHERS and watching.before_backward(Step(tensor, op, grad_output, None)):
+            breakpoint()  # break_at was waiting for this op: one step enters its rule
+        grad_inputs = delivered(op, op.backward(grad_output))
+        for x, grad_x in zip(op.inputs, grad_inputs, strict=True):
+            if grad_x is not None:
+                grads[x] = total(grads[x], grad_x) if x in grads else grad_x
+
+        if retain_grads:
+            tensor.grad, op.grad_inputs = np.array(grad_output), grad_inputs
+        step = Step(tensor, op, grad_output, grad_inputs)
+        if watching.WATCHERS:
+            watching.after_backward(step)
+        yield step
+        del step, grad_inputs  # their arrays need not wait for the next rule to have run
 
 
 def topological_order(output):
@@ -64,50 +97,61 @@ def topological_order(output):
     return sorted(age, key=age.__getitem__, reverse=True)
 
 
-def backprop(output, grad_output, retain_grads=True):
-    """Walk from `output` back to the leaves, one op at a time; yield a `Step` after each.
-
-    Leaves add what they get to `grad`, over all passes. With `retain_grads` inner tensors keep `grad` and ops keep
-    `grad_inputs`, both of this pass alone.
-    """
-    if WATCHERS:
-        before_pass(output)
-    order = topological_order(output)
+def begin_pass(order):
+    """Tell the watchers, and forget what the last pass left on inner tensors and arrows."""
+    if watching.WATCHERS:
+        watching.before_pass(order[0])
     for tensor in order:
         if tensor.op is not None:
             tensor.grad = tensor.op.grad_inputs = None
 
-    account = account_for(order)
-    grads = {output: grad_output}
-    for tensor in order:
-        grad_output = grads.pop(tensor, None)
-        if grad_output is None:
-            continue  # a constant, or read only by ops that deliver nothing to it
-        if tensor.hooks:
-            grad_output = hooked(tensor, grad_output, account)
-        op = tensor.op
-        if op is None:
-            add_to_leaf(tensor, grad_output)
+
+def first_gradient(output, grad):
+    """The gradient that a pass starts with, dL/d(output), as a read-only array: `grad`, or 1 for a single number."""
+    if not output.requires_grad or output.dtype.kind != "f" or (grad is None and output.size != 1):
+        raise wording.no_backward_from(output)
+    if hasattr(grad, "requires_grad"):
+        grad = grad.data
+    grad = as_array(np.ones(output.shape) if grad is None else grad)
+    if grad.shape != output.shape:
+        raise ValueError(f"backward(grad): grad has shape {grad.shape}, but this tensor has shape {output.shape}")
+    return as_array(grad, output.dtype)
+
+
+def delivered(op, grads):
+    """What a rule returned, as the op's inputs get it: checked, in their shapes and dtypes, and read-only.
+
+    Raises:
+        TypeError: not one gradient per input, or a gradient that is no array of real numbers.
+        ValueError: a gradient whose shape its input cannot have been broadcast to.
+    """
+    if not isinstance(grads, tuple) or len(grads) != len(op.inputs):
+        raise wording.bad_backward(op, grads)
+    result = []
+    for i, x in enumerate(op.inputs):
+        grad_x = grads[i]
+        if not x.requires_grad or grad_x is None:
+            result.append(None)
             continue
+        grad_x = np.asarray(grad_x)
+        if grad_x.shape != x.data.shape or grad_x.dtype != x.data.dtype:
+            try:
+                grad_x = sum_to_shape(grad_x, x.data.shape).astype(x.data.dtype, casting="same_kind", copy=False)
+            except (TypeError, ValueError) as error:
+                raise wording.bad_gradient(op, i, error) from None
+        grad_x.setflags(write=False)
+        result.append(grad_x)
+    return tuple(result)
 
-        if WATCHERS and before_backward(Step(tensor, op, grad_output, None)):
-            breakpoint()  # break_at was waiting for this op: one step enters its rule
-        grad_inputs = delivered(op, op.backward(grad_output), account and enter(account, tensor))
-        for x, grad_x in zip(op.inputs, grad_inputs, strict=True):
-            if grad_x is not None:
-                grads[x] = total(grads[x], grad_x) if x in grads else grad_x
 
-        if retain_grads:
-            tensor.grad = np.array(grad_output)
-            op.grad_inputs = grad_inputs
-        step = Step(tensor, op, grad_output, grad_inputs)
-        if WATCHERS:
-            after_backward(step)
-        yield step
-        del step, grad_inputs  # their arrays need not wait for the next rule to have run
+def total(grad, more):
+    """Where a tensor fans out: the sum of what two consumers delivered to it, in an array of its own."""
+    grad = np.asarray(grad + more)
+    grad.setflags(write=False)
+    return grad
 
 
 def add_to_leaf(leaf, grad):
-    if WATCHERS:
-        before_leaf(leaf, grad)
+    if watching.WATCHERS:
+        watching.before_leaf(leaf, grad)
     leaf.grad = np.array(grad) if leaf.grad is None else np.asarray(leaf.grad + grad)

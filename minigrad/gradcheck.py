@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minigrad.arrays import TensorLike, as_array
+from minigrad.arrays import as_array
 from minigrad.op import Op
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 
 class GradcheckError(AssertionError):
@@ -68,7 +69,7 @@ def gradcheck(
     >>> gradcheck(lambda x: x.relu(), [-1.0, 0.0, 2.0])
     GradcheckReport(compared=2, kinks=[(0, (1,))])
     """
-    arrays = [x.data if isinstance(x, Tensor) else as_array(x) for x in inputs]
+    arrays = [x.data if isinstance(x, Tensor) else as_array(x) for x in inputs]  # type: ignore[arg-type]
     checked = [i for i, array in enumerate(arrays) if array.dtype.kind == "f"]
     refuse_what_cannot_be_checked(arrays, checked)
     if isinstance(function, Op):

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import recording
-from minigrad.arrays import as_array, few
-from minigrad.constants import as_tensors
-from minigrad.errors import placed, refuse
+from minigrad import recording, watching, wording
+from minigrad.arrays import as_array
+from minigrad.protocols import as_tensors
 from minigrad.tensor import Tensor
-from minigrad.watching import WATCHERS, after_forward, before_forward
 
 NUMBERS = itertools.count()
 OWN = {"filename", "grad_inputs", "lineno", "number"}  # what the engine alone writes on an op
@@ -48,10 +46,6 @@ class Op:
     array([2., 4., 6.])
     """
 
-    elementwise = False  # True if y[i] depends on x[i] alone, and backward returns gradients in y's shape
-    moves = False  # True if y holds elements of x, or sums of them, so that backward only moves and adds
-    selects = False  # True if it can leave elements of its inputs out, as where and indexing do
-
     inputs: tuple[Tensor, ...] = ()
     grad_inputs: tuple[np.ndarray | None, ...] | None = None
     scope: tuple[str, ...] = ()
@@ -70,39 +64,36 @@ class Op:
     def __call__(self, *inputs: Any) -> Tensor:
         """Run `forward` on tensors (arrays and numbers are taken as constants) and record it."""
         if self.inputs:
-            raise RuntimeError(f"{self.name} was used already, and an op is one node of the graph: make a new one")
+            raise wording.used_already(self)
         for x in inputs:
             if not isinstance(x, Tensor):
                 inputs = as_tensors(inputs)
                 break
 
-        arrays = []
-        wants_grad, cut = False, None
+        arrays, requires_grad, cut = [], False, None
         for x in inputs:
             array = x.data
             is_lent = x.op is None and x.cut is None and getattr(array, "base", None) is not None
             if is_lent or type(array) is not np.ndarray or array.flags.writeable:
                 array = x.data = as_array(array)  # the user put an array there that could still change
             arrays.append(array)
-            wants_grad = wants_grad or x.requires_grad
+            requires_grad = requires_grad or x.requires_grad
             cut = cut or x.cut
 
-        self.inputs = inputs
-        self.scope = recording.SCOPE.get()
-        stop = WATCHERS and before_forward(self)
+        self.inputs, self.scope = inputs, recording.SCOPE.get()
+        stop = watching.WATCHERS and watching.before_forward(self)
         try:
             if stop:
                 breakpoint()  # break_at was waiting for this op: one step enters forward
             data = self.forward(*arrays)
         except (IndexError, TypeError, ValueError) as error:
-            raise placed(error, self) from error
-        if type(data) is not np.ndarray:
-            data = np.asarray(data)
+            raise wording.with_op(error, self) from error
+        data = np.asarray(data)
         if data.dtype.kind not in "biuf" or self.inputs is not inputs or not OWN.isdisjoint(self.__dict__):
-            refuse(self, data, OWN)
+            raise wording.bad_forward(self, data, OWN)
         data.setflags(write=False)
 
-        if wants_grad and recording.NO_GRAD.get() is None:
+        if requires_grad and recording.NO_GRAD.get() is None:
             self.number = next(NUMBERS)
             frame = sys._getframe(1)  # as recording.user_frame finds it, without a frame more to step through
             while frame.f_code.co_filename in recording.LIBRARY_FILES and frame.f_back is not None:
@@ -110,16 +101,10 @@ class Op:
             self.filename, self.lineno = frame.f_code.co_filename, frame.f_lineno
             result = Tensor.from_op(data, self)
         else:
-            result = Tensor.from_op(data, None, recording.NO_GRAD.get() if wants_grad else cut)
-        if WATCHERS:
-            after_forward(self, result)
+            result = Tensor.from_op(data, None, recording.NO_GRAD.get() if requires_grad else cut)
+        if watching.WATCHERS:
+            watching.after_forward(self, result)
         return result
-
-    def taken_inputs(self, taken):
-        """For each input, which of its elements count for the elements of y that were taken; booleans."""
-        if self.moves:
-            return tuple(grad != 0 for grad in self.backward(taken.astype(float)))
-        return (taken if self.elementwise else np.any(taken),) * len(self.inputs)
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -141,4 +126,4 @@ class Op:
         return f"{self.filename}:{self.lineno}" if hasattr(self, "filename") else "an unknown line"
 
     def __repr__(self):
-        return f"<op {self.path}({few(str(x.shape) for x in self.inputs)})>"
+        return f"<op {self.path}({wording.few(str(x.shape) for x in self.inputs)})>"

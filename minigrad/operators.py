@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from minigrad import hooks, protocols
+from minigrad import protocols, watching
 from minigrad.ops import (
     activations,
     arithmetic,
@@ -60,7 +60,7 @@ class Operators:
     squeeze, expand_dims, broadcast_to = shapes.squeeze, shapes.expand_dims, shapes.broadcast_to
     split = shapes.split
 
-    on_gradient = hooks.on_gradient
+    on_gradient = watching.on_gradient
 
 
 for name, function in vars(Operators).items():

@@ -1,30 +1,29 @@
-"""What Python and NumPy ask of a tensor besides arithmetic: its length, its truth, its number, its array, its copy."""
+"""How tensors get on with Python and NumPy: a tensor's length, truth, number, array and copy, and numbers beside it."""
 
 import copy
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minigrad.arrays import as_array
 from minigrad.backprop import topological_order
+from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
-if TYPE_CHECKING:
-    from minigrad.tensor import Tensor
 
-
-def length(tensor: "Tensor") -> int:
+def length(tensor: Tensor) -> int:
     if tensor.ndim == 0:
         raise TypeError("a 0-d tensor has no length")
     return tensor.shape[0]
 
 
-def iterate(tensor: "Tensor") -> "Iterator[Tensor]":
+def iterate(tensor: Tensor) -> Iterator[Tensor]:
     for i in range(length(tensor)):
         yield tensor[i]
 
 
-def truth(tensor: "Tensor") -> bool:
+def truth(tensor: Tensor) -> bool:
     if tensor.size != 1:
         raise ValueError(
             f"the truth of a tensor of shape {tensor.shape} is not one answer: say (t.data > 0).all() or .any()"
@@ -32,15 +31,15 @@ def truth(tensor: "Tensor") -> bool:
     return bool(tensor.data)
 
 
-def as_float(tensor: "Tensor") -> float:
+def as_float(tensor: Tensor) -> float:
     return float(tensor.item())
 
 
-def as_int(tensor: "Tensor") -> int:
+def as_int(tensor: Tensor) -> int:
     return int(tensor.item())
 
 
-def as_index(tensor: "Tensor") -> int:
+def as_index(tensor: Tensor) -> int:
     return operator.index(tensor.item())  # type: ignore[arg-type]  # a fraction is refused here
 
 
@@ -61,7 +60,7 @@ def numpy_function(tensor, function, types, args, kwargs):
 def plain(value):
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    return as_numpy(value) if hasattr(value, "requires_grad") else value
+    return as_numpy(value) if isinstance(value, Tensor) else value
 
 
 def as_numpy(tensor, dtype=None, copy=None):
@@ -73,7 +72,7 @@ def as_numpy(tensor, dtype=None, copy=None):
     return np.array(tensor.data, dtype=dtype, copy=copy)
 
 
-def deep_copy(tensor: "Tensor", memo: "dict[int, Tensor]") -> "Tensor":
+def deep_copy(tensor: Tensor, memo: dict[int, Tensor]) -> Tensor:
     # Oldest first, so that an op's inputs are there before it: a recursion would fail on a long chain.
     for node in reversed(topological_order(tensor)):
         if id(node) in memo:
@@ -84,3 +83,28 @@ def deep_copy(tensor: "Tensor", memo: "dict[int, Tensor]") -> "Tensor":
             twin.op = copy.copy(node.op)
             twin.op.inputs = tuple(memo[id(x)] for x in node.op.inputs)
     return memo[id(tensor)]
+
+
+def values_of(x: TensorLike) -> np.ndarray:
+    """The numbers of a tensor, or of what NumPy takes for an array."""
+    return x.data if isinstance(x, Tensor) else np.asarray(x)
+
+
+def as_tensors(values):
+    """Tensors as they are, arrays as constants, numbers and lists as constants in the dtype of the tensors.
+
+    So `x32 * 2.0` stays float32, where a float64 constant would promote it.
+    """
+    dtypes = [value.dtype for value in values if isinstance(value, Tensor)]
+    floats = [dtype for dtype in dtypes if dtype.kind == "f"]
+    tensors = []
+    for value in values:
+        if isinstance(value, Tensor):
+            tensors.append(value)
+        elif isinstance(value, np.ndarray):
+            tensors.append(Tensor(value))
+        elif floats:
+            tensors.append(Tensor.from_op(as_array(value, np.result_type(*floats)), None))
+        else:
+            tensors.append(Tensor(np.asarray(value) if dtypes else value))
+    return tuple(tensors)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from minigrad.arrays import TensorLike, as_array, summary
-from minigrad.backprop import Step, backprop
-from minigrad.gradients import first_gradient
+from minigrad import wording
+from minigrad.arrays import as_array
+from minigrad.backprop import Step, backprop, first_gradient
 from minigrad.recording import Cut
+from minigrad.types import TensorLike
 
 if TYPE_CHECKING:
     from minigrad.op import Op
@@ -33,7 +34,7 @@ class Tensor(Operators):
         op: the op that made it, with its saved arrays and inputs; None for a leaf.
 
     Raises:
-        TypeError: data that is no array of real numbers, or integers that ask for a gradient.
+        TypeError: data that is no array of real numbers, or integers that should require a gradient.
 
     >>> x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> loss = (x * x).sum()
@@ -52,31 +53,22 @@ class Tensor(Operators):
     op: "Op | None"
     requires_grad: bool
     name: str | None
-    hooks: tuple[Callable[[np.ndarray], np.ndarray | None], ...]  # see hooks.on_gradient
+    hooks: tuple[Callable[[np.ndarray], np.ndarray | None], ...]  # see watching.on_gradient
     cut: Cut | None  # set where detach() or no_grad() made a constant of a result
 
     def __init__(self, data: "ArrayLike", requires_grad: bool = False, name: str | None = None):
-        self.data = as_array(data)
-        self.grad = None
-        self.op = None
-        self.requires_grad = bool(requires_grad)
-        self.name = name
+        self.data, self.grad, self.op = as_array(data), None, None
+        self.requires_grad, self.name = bool(requires_grad), name
         self.hooks, self.cut = (), None
         if requires_grad and self.data.dtype.kind != "f":
-            raise TypeError(
-                f"a tensor of dtype {self.data.dtype} cannot have a gradient, which is a fraction in general: "
-                f"make it floating first, as in Tensor(array.astype(np.float64), requires_grad=True)"
-            )
+            raise wording.no_gradient_for(self)
 
     @classmethod
     def from_op(cls, data: np.ndarray, op: "Op | None", cut: Cut | None = None) -> "Tensor":
         """The result of an op; `op` is None if it was not recorded. `data` is taken as it is, without a copy."""
         tensor = cls.__new__(cls)
-        tensor.data = data
-        tensor.grad = None
-        tensor.op = op
-        tensor.requires_grad = op is not None
-        tensor.name = None
+        tensor.data, tensor.grad, tensor.op = data, None, op
+        tensor.requires_grad, tensor.name = op is not None, None
         tensor.hooks, tensor.cut = (), cut
         return tensor
 
@@ -105,7 +97,7 @@ class Tensor(Operators):
     def T(self) -> "Tensor":  # noqa: N802  (NumPy's name)
         return self.transpose()
 
-    def backward(self, grad: "TensorLike | None" = None, retain_grads: bool = True) -> None:
+    def backward(self, grad: TensorLike | None = None, retain_grads: bool = True) -> None:
         """Run backpropagation from here; leaves add what they get to their `grad`.
 
         Args:
@@ -120,10 +112,10 @@ class Tensor(Operators):
             ValueError: no gradient given though this is not a single number; a gradient of another shape.
             RuntimeError: nothing was recorded that leads to this tensor.
         """
-        for step in self.backprop(grad, retain_grads):
+        for step in backprop(self, first_gradient(self, grad), retain_grads):
             del step  # its arrays need not wait for the next rule to have run
 
-    def backprop(self, grad: "TensorLike | None" = None, retain_grads: bool = True) -> Iterator[Step]:
+    def backprop(self, grad: TensorLike | None = None, retain_grads: bool = True) -> Iterator[Step]:
         """The pass of `backward()`, one op at a time: an iterator of `Step`.
 
         >>> x = Tensor(3.0, requires_grad=True)
@@ -153,11 +145,4 @@ class Tensor(Operators):
         return self.data.item()
 
     def __repr__(self) -> str:
-        parts = [str(self.shape), str(self.dtype)]
-        if self.name:
-            parts.insert(0, repr(self.name))
-        if self.op is not None:
-            parts.append(f"op={self.op.name}")
-        elif self.requires_grad:
-            parts.append("requires_grad")
-        return f"<{type(self).__name__} {', '.join(parts)}, {summary(self.data)}>"
+        return wording.tensor_in_short(self)

@@ -1,14 +1,22 @@
-"""Watchers: who looks over the engine's shoulder. Breakpoints, the search for NaN and the stepper hook in here.
+"""Code that is called while the engine works: the hooks of a user, and the watchers of the debugging tools.
 
-Without a watcher all of this costs the engine one test of an empty list, before and after each rule.
+Without either, all of this costs the engine a look at an empty tuple and an empty list for each tensor.
 """
 
-from typing import TYPE_CHECKING
+import contextlib
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minigrad.arrays import as_array
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 WATCHERS: "list[Watcher]" = []
+UNWATCHED: ContextVar[bool] = ContextVar("unwatched", default=False)
 
 
 class Watcher:
@@ -43,32 +51,93 @@ class Watcher:
         """The leaf's `grad` is about to get `grad`: what this pass delivered in all, after its hooks."""
 
     def after_backward(self, step):
-        """The step is complete."""
+        """The step is complete, and kept."""
+
+
+@contextlib.contextmanager
+def unwatched():
+    """Inside, this thread's passes call no watcher: they are made to look at a graph, not by the user's program."""
+    token = UNWATCHED.set(True)
+    try:
+        yield
+    finally:
+        UNWATCHED.reset(token)
+
+
+def watchers():
+    return () if UNWATCHED.get() else tuple(WATCHERS)
 
 
 def before_forward(op):
-    return any([watcher.before_forward(op) for watcher in WATCHERS])
+    return any([watcher.before_forward(op) for watcher in watchers()])
 
 
 def after_forward(op, result):
-    for watcher in WATCHERS:
+    for watcher in watchers():
         watcher.after_forward(op, result)
 
 
 def before_pass(output):
-    for watcher in WATCHERS:
+    for watcher in watchers():
         watcher.before_pass(output)
 
 
 def before_backward(step):
-    return any([watcher.before_backward(step) for watcher in WATCHERS])
+    return any([watcher.before_backward(step) for watcher in watchers()])
 
 
 def before_leaf(leaf, grad):
-    for watcher in WATCHERS:
+    for watcher in watchers():
         watcher.before_leaf(leaf, grad)
 
 
 def after_backward(step):
-    for watcher in WATCHERS:
+    for watcher in watchers():
         watcher.after_backward(step)
+
+
+def on_gradient(tensor: Any, fn: Callable[[np.ndarray], np.ndarray | None]) -> None:
+    """Call `fn(grad)` in every backward pass that reaches this tensor: once, with dL/d(tensor) in its shape.
+
+    The gradient is the total of this pass: every consumer has contributed. What `fn` returns decides how it goes on:
+    None leaves the gradient as it is; an array of the same shape takes its place, for this tensor's `grad` and for
+    everything behind it. Several functions are called in the order in which they came, each with what the one
+    before made of it. They stand in ``tensor.hooks``, a tuple; ``tensor.hooks = ()`` takes them off.
+
+    The array is read-only. The tensor owns `fn`, so an `fn` that refers to the tensor makes a reference cycle.
+
+    Raises:
+        RuntimeError: a tensor that does not require a gradient, so that `fn` would never be called.
+        TypeError: an `fn` that cannot be called; later, from the backward pass, a returned value that is no array.
+        ValueError: from the backward pass, a returned array of another shape.
+
+    >>> x = Tensor([1.0, 2.0], requires_grad=True)
+    >>> y = x * 10
+    >>> y.on_gradient(print)
+    >>> y.on_gradient(lambda grad: np.clip(grad, -0.5, 0.5))
+    >>> y.sum().backward()
+    [1. 1.]
+    >>> x.grad
+    array([5., 5.])
+    """
+    if not callable(fn):
+        raise TypeError(f"on_gradient needs a function that takes the gradient; got {type(fn).__name__}")
+    if not tensor.requires_grad:
+        raise RuntimeError(f"on_gradient: no gradient reaches {tensor}, because it does not require one")
+    tensor.hooks = (*tensor.hooks, fn)
+
+
+def after_hooks(tensor, grad):
+    """What the hooks of a tensor make of its gradient."""
+    for fn in tensor.hooks:
+        value = fn(grad)
+        if value is None:
+            continue
+        where = f"on_gradient of {tensor.name or tensor}: the function {getattr(fn, '__name__', fn)!r}"
+        if not isinstance(value, (np.ndarray, np.generic)) or not np.can_cast(value.dtype, grad.dtype, "same_kind"):
+            kind = getattr(value, "dtype", type(value).__name__)
+            raise TypeError(f"{where} must return None or an array of dtype {grad.dtype}; got {kind}")
+        if value.shape != grad.shape:
+            raise ValueError(f"{where} must return None or an array of shape {grad.shape}; got {value.shape}")
+        grad = as_array(value, grad.dtype)
+    return grad

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minigrad import arrays, gradcheck, gradients, taking
+from minigrad import arrays, backprop, gradcheck
 from minigrad.ops.reductions import Reduction
 from tests.differences import gradients as gradients_of
 from tests.minigrad.ops.uses import USES, all_ops, reference
@@ -246,9 +246,7 @@ def all_mutants(chosen=()):
     found = {name: mutants_of(op) for name, op in ops.items()}
     if not chosen:
         found["Reduction"] = mutants_of(Reduction)
-        modules = sorted(
-            {op.__module__ for op in ops.values()} | {gradients.__name__, arrays.__name__, taking.__name__}
-        )
+        modules = sorted({op.__module__ for op in ops.values()} | {backprop.__name__, arrays.__name__})
         found |= {module: mutants_of_helpers(sys.modules[module]) for module in modules}
     return {label: mutants for label, mutants in found.items() if mutants}
 

@@ -4,9 +4,9 @@ import copy
 
 import numpy as np
 
+from minigrad.backprop import delivered
 from minigrad.debugging.words import input_names
 from minigrad.gradcheck import is_apart, is_close, slopes
-from minigrad.gradients import delivered
 from minigrad.tensor import Tensor
 
 ENTRIES = 32  # of each input that are compared

@@ -1,13 +1,13 @@
-"""The two passes that a page steps through, without running `backward()`."""
+"""The backward pass that a page steps through, made on a copy of the graph: the user's own keeps its gradients."""
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
 
-from minigrad.backprop import topological_order
-from minigrad.gradients import delivered, first_gradient, total
-from minigrad.taking import account_for, enter
+from minigrad.backprop import topological_order, total
 from minigrad.tensor import Tensor
+from minigrad.watching import unwatched
 
 
 class GradientStep(NamedTuple):
@@ -16,8 +16,8 @@ class GradientStep(NamedTuple):
     Attributes:
         tensor: whose gradient is complete now.
         grad_output: dL/d(tensor).
-        grad_inputs: what its op delivered to each of its inputs; empty for a leaf, None where nothing was wanted.
-        so_far: for each input, the sum of what all readers up to this one have delivered to it.
+        grad_inputs: what its op delivered to each of its inputs; empty for a leaf, None where none is required.
+        so_far: for each input, the sum of what all consumers up to this one have delivered to it.
     """
 
     tensor: Tensor
@@ -27,30 +27,41 @@ class GradientStep(NamedTuple):
 
 
 def gradient_steps(output):
-    """Walk from `output` back to the leaves and yield a `GradientStep` for each; no `grad` and no arrow is changed.
+    """Make a pass from `output` on a copy of its graph, and yield a `GradientStep` for each tensor that it reaches.
 
-    It is the loop of `minigrad.backprop`, except that it stores nothing and calls no hook. It starts with the
-    gradient of the last pass if that was kept, else with 1. Where a hook made something else of a gradient, that is
-    taken from the last pass.
+    It starts with the gradient of the last pass if that was kept, else with 1. No hook and no watcher is called; where
+    a hook made something else of a gradient, that is taken from the last pass.
     """
     order = topological_order(output)
-    account = account_for(order)
-    grads = {output: first_gradient(output, None if output.op is None else output.grad)}
+    twins = {}
+    copy.deepcopy(output, twins)  # twins: from the id of a tensor to its copy
     for tensor in order:
-        grad_output = grads.pop(tensor, None)
-        if grad_output is None:
-            continue
-        op = tensor.op
-        if op is None:
-            yield GradientStep(tensor, grad_output, (), ())
-            continue
-        if tensor.hooks and tensor.grad is not None:
-            grad_output = tensor.grad
+        twin = twins[id(tensor)]
+        twin.hooks = (KeptGradient(tensor.grad),) if tensor.hooks and tensor.op and tensor.grad is not None else ()
+        twin.grad = None
+    start = None if output.op is None else output.grad
+    with unwatched():
+        steps = {step.tensor: step for step in twins[id(output)].backprop(start)}
 
-        so_far = []
-        grad_inputs = delivered(op, op.backward(grad_output), account and enter(account, tensor))
-        for x, grad_x in zip(op.inputs, grad_inputs, strict=True):
-            if grad_x is not None:
-                grads[x] = total(grads[x], grad_x) if x in grads else grad_x
-            so_far.append(None if grad_x is None else grads[x])
-        yield GradientStep(tensor, grad_output, grad_inputs, tuple(so_far))
+    sums = {}
+    for tensor in order:
+        twin = twins[id(tensor)]
+        if twin.op is None and twin.grad is not None:
+            yield GradientStep(tensor, twin.grad, (), ())
+        elif twin in steps:
+            grad_inputs, so_far = steps[twin].grad_inputs, []
+            for x, grad_x in zip(tensor.op.inputs, grad_inputs, strict=True):
+                if grad_x is not None:
+                    sums[x] = total(sums[x], grad_x) if x in sums else grad_x
+                so_far.append(None if grad_x is None else sums[x])
+            yield GradientStep(tensor, steps[twin].grad_output, grad_inputs, tuple(so_far))
+
+
+class KeptGradient:
+    """Stands in for the hooks of a tensor: what they made of its gradient in the last pass."""
+
+    def __init__(self, grad):
+        self.grad = grad
+
+    def __call__(self, grad):
+        return self.grad

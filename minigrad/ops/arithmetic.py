@@ -1,8 +1,8 @@
 """Arithmetic of two arrays, element by element, with NumPy's broadcasting."""
 
-from minigrad.arrays import TensorLike
 from minigrad.op import Op
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 
 class Add(Op):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from minigrad.arrays import TensorLike
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 
 def less(x: Tensor, y: TensorLike) -> np.ndarray:

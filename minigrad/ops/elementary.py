@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from minigrad.arrays import TensorLike
 from minigrad.op import Op
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 
 class Exp(Op):

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from minigrad.arrays import TensorLike
 from minigrad.op import Op
 from minigrad.ops.softmax import softmax_parts
+from minigrad.protocols import values_of
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 
 class CrossEntropy(Op):
@@ -42,7 +43,7 @@ def cross_entropy(logits: TensorLike, targets: TensorLike) -> Tensor:
     500.34657...
     """
     targets = np.array(targets.data if isinstance(targets, Tensor) else targets)
-    shape = np.shape(logits.data if isinstance(logits, Tensor) else logits)
+    shape = values_of(logits).shape
     if targets.size == 0:
         targets = targets.astype(np.intp)  # NumPy reads an empty list as floats
     if targets.dtype.kind not in "iu":

@@ -5,9 +5,10 @@ import string
 
 import numpy as np
 
-from minigrad.arrays import TensorLike, sum_to_shape
+from minigrad.arrays import sum_to_shape
 from minigrad.op import Op
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 
 class Matmul(Op):

@@ -5,15 +5,12 @@ In every rule below dL/dy is first given back the axes that were reduced, so tha
 
 import builtins
 import math
-from typing import TypeAlias
 
 import numpy as np
 
-from minigrad.arrays import TensorLike
 from minigrad.op import Op
 from minigrad.tensor import Tensor
-
-Axis: TypeAlias = int | tuple[int, ...] | None
+from minigrad.types import Axis, TensorLike
 
 
 class Reduction(Op):

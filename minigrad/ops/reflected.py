@@ -1,8 +1,8 @@
 """What Python calls for `2 * x`, when the left operand is no tensor: the right operand comes first."""
 
-from minigrad.arrays import TensorLike
 from minigrad.ops import arithmetic, elementary, products
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 
 def add(y: TensorLike, x: TensorLike) -> Tensor:

@@ -1,8 +1,8 @@
 """The residual addition: an addition that knows which of its inputs is the skip."""
 
-from minigrad.arrays import TensorLike
 from minigrad.op import Op
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 
 class ResidualAdd(Op):

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from minigrad.arrays import TensorLike
 from minigrad.op import Op
 from minigrad.tensor import Tensor
+from minigrad.types import TensorLike
 
 
 class Where(Op):

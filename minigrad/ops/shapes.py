@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.arrays import TensorLike
 from minigrad.op import Op
-from minigrad.ops.reductions import Axis
+from minigrad.protocols import values_of
 from minigrad.tensor import Tensor
+from minigrad.types import Axis, TensorLike
 
 
 class Reshape(Op):
@@ -225,7 +225,7 @@ def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0
     >>> [part.data for part in split(Tensor([1.0, 2.0, 3.0, 4.0]), 2)]
     [array([1., 2.]), array([3., 4.])]
     """
-    shape = np.shape(x.data if isinstance(x, Tensor) else x)
+    shape = values_of(x).shape
     axis = np.lib.array_utils.normalize_axis_index(axis, len(shape), "split")
     length = shape[axis]
     if isinstance(indices_or_sections, (int, np.integer)):

@@ -6,10 +6,10 @@ attend to nothing) has no maximum to subtract; by convention its probabilities a
 
 import numpy as np
 
-from minigrad.arrays import TensorLike
 from minigrad.op import Op
-from minigrad.ops.reductions import Axis, Reduction
+from minigrad.ops.reductions import Reduction
 from minigrad.tensor import Tensor
+from minigrad.types import Axis, TensorLike
 
 
 class Softmax(Op):

@@ -1,7 +1,6 @@
 """Where the time of one block's pass goes: into NumPy's work in the rules, or into the engine around it."""
 
-from minigrad.backprop import topological_order
-from minigrad.gradients import delivered
+from minigrad.backprop import delivered, topological_order
 from tests.benchmarks.measuring import interleaved, median
 from tests.benchmarks.peers import problem
 

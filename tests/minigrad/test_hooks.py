@@ -132,7 +132,7 @@ def test_another_shape_is_refused():
 
 
 def test_a_tensor_that_gets_no_gradient_is_refused():
-    with pytest.raises(RuntimeError, match="does not ask for one"):
+    with pytest.raises(RuntimeError, match="does not require one"):
         Tensor([1.0]).on_gradient(print)
 
 
