@@ -13,13 +13,12 @@ import numpy as np
 
 from blocks.gradient_tables import GradientPaths, ResidualGradients, share
 from minigrad.arrays import norm
+from minigrad.drawing.colors import BRANCH, SKIP, TOTAL
 from minigrad.drawing.files import check_place, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which colour-blind readers tell apart; line styles and markers differ as well.
-TOTAL, SKIP, BRANCH, OTHER = "#000000", "#0072B2", "#D55E00", "#009E73"
 NAMED = 24  # so many residuals are named on the axis; more of them are numbered
 
 

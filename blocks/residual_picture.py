@@ -7,7 +7,7 @@ from blocks.gradient_paths import Between
 from blocks.gradient_tables import share
 from minigrad import Graph, Tensor, draw
 from minigrad.drawing import Picture
-from minigrad.drawing.collapse import outer_depth
+from minigrad.drawing.view import outer_depth
 from minigrad.ops.residual import ResidualAdd
 
 

@@ -3,7 +3,8 @@
 from contextlib import suppress
 from math import log10
 
-from blocks.plots import BRANCH, OTHER, SKIP, TOTAL, finished, new_figure, say
+from blocks.plots import finished, new_figure, say
+from minigrad.drawing.colors import BRANCH, OTHER, SKIP, TOTAL
 
 WIDTH = 40
 

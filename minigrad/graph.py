@@ -9,7 +9,7 @@ import numpy as np
 from minigrad.backprop import topological_order
 from minigrad.module import Parameter
 from minigrad.op import Op
-from minigrad.ops.residual import ResidualAdd
+from minigrad.ops.residual import WAYS, ResidualAdd
 from minigrad.tensor import Tensor
 
 
@@ -94,9 +94,14 @@ class Edge:
         self.index = index
 
     @property
+    def way(self) -> str | None:
+        """ "skip" or "branch" if it leads into a residual addition, else None."""
+        return WAYS[self.index] if self.target.is_residual else None
+
+    @property
     def is_skip(self) -> bool:
         """Whether it is the skip of a residual."""
-        return self.target.is_residual and self.index == ResidualAdd.SKIP
+        return self.way == "skip"
 
     @property
     def gradient(self) -> np.ndarray | None:

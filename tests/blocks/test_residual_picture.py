@@ -5,7 +5,7 @@ import pytest
 
 from blocks import Stack, draw_residual_gradients, lesson_block, residual_gradients
 from minigrad import Graph, Tensor, draw, residual_add
-from minigrad.drawing.arrows import share_text
+from minigrad.drawing.diagram.dot import share_text
 
 
 def shares(picture):

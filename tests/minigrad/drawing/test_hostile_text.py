@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from minigrad import Graph, Parameter, Tensor, draw, residual_add, scope, write_stepper
-from minigrad.drawing.style import KINDS, kind_of
-from minigrad.drawing.words import clean
+from minigrad.drawing.colors import KINDS
+from minigrad.drawing.labels import clean
+from minigrad.drawing.view import kind_shown
 
 HOSTILE = [
     "\\",
@@ -87,7 +88,9 @@ def test_a_hostile_name_adds_nothing_to_the_graph(parsed, name):
     picture = parsed(draw(graph, title=name, meanings={"red": name}).dot())
     assert sorted(picture.names) == ["cluster_b0", *(node.id for node in graph.nodes)]
     assert sorted(picture.edges) == [edge.id for edge in graph.edges]
-    assert {node["color"] for node in picture.nodes.values()} == {KINDS[kind_of(node)].border for node in graph.nodes}
+    assert {node["color"] for node in picture.nodes.values()} == {
+        KINDS[kind_shown(node)].border for node in graph.nodes
+    }
     assert {node["shape"] for node in picture.nodes.values()} == {"box"}
 
 

@@ -1,0 +1,289 @@
+"""A view as DOT text, the language of Graphviz: its nodes and boxes, its arrows, its legend."""
+
+import math
+
+import numpy as np
+
+from minigrad.arrays import norm
+from minigrad.drawing.colors import (
+    ARROW,
+    BRANCH,
+    GIVEN_INF,
+    KINDS,
+    NO_GRADIENT,
+    NOT_FINITE,
+    OPEN_BOX,
+    QUIET,
+    SKIP,
+    color_code,
+    shade,
+    tint,
+)
+from minigrad.drawing.diagram.tables import array_cell, cell, font, form_of, heat_cell, row, small, table, tooltip
+from minigrad.drawing.labels import (
+    NO_GRADIENT_REQUIRED,
+    clean,
+    details_of,
+    gradient_text,
+    is_constant_number,
+    number_text,
+    place_text,
+    shape_text,
+    title_of,
+)
+from minigrad.drawing.values import spoiled_tensors, statistics, strength
+from minigrad.drawing.view import kind_shown
+from minigrad.graph import Box
+
+HUGE = 500  # from so many items on, the layout is done in haste
+MANY = 100  # from so many items on, "auto" leaves the arrays out
+PER_ROW = 2  # entries of the legend
+SCALE = (-1.0, -0.5, 0.0, 0.5, 1.0)
+INFINITIES = {NOT_FINITE: "NaN, or inf that an op made", GIVEN_INF: "inf that was given, as in a mask"}
+
+
+def dot_text(view, look):
+    """A view as DOT text. Ids are synthetic, and every name goes into a label: nothing a user wrote is syntax."""
+    import graphviz  # noqa: PLC0415  here, so that `import minigrad` loads NumPy alone
+
+    spoiled = spoiled_tensors(view.graph) if look.values else set()
+    dot = graphviz.Digraph("minigrad")
+    dot.attr("graph", rankdir=look.direction, ranksep="0.25", nodesep="0.25", bgcolor="white")
+    dot.attr("graph", fontname="Helvetica", label=caption(view, look, spoiled), labelloc="t", tooltip=" ")
+    dot.attr("node", shape="box", fontname="Helvetica", fontsize="10", margin="0.08,0.07", height="0.2", width="0.3")
+    dot.attr("edge", fontname="Helvetica", fontsize="8", arrowsize="0.7")
+    if len(view.items) > HUGE:
+        dot.attr("graph", nslimit="1", nslimit1="1")  # straighter lines are not worth minutes
+    lit = highlighted(view, look)
+    for event, thing in view.outline():
+        if event == "enter":
+            dot.body.append(f"subgraph cluster_{thing.id} {{\n")
+            dot.attr(**box_attributes(thing))
+        elif event == "leave":
+            dot.body.append("}\n")
+        else:
+            dot.node(thing.id, **item_attributes(view, look, thing, spoiled, lit.get(thing)))
+
+    most = widest_norm(view)
+    for arrow in view.arrows:
+        ends = (arrow.start.id, arrow.end.id)
+        dot.edge(*(ends if look.flow == "forward" else ends[::-1]), **arrow_attributes(look, arrow, most))
+    return dot.source
+
+
+def highlighted(view, look):
+    """The colour of each item that holds a highlighted tensor; the first one counts.
+
+    Raises:
+        ValueError: a tensor that is not in the graph.
+    """
+    lit = {}
+    for tensor, color in look.highlight.items():
+        node = view.graph.node_of.get(tensor)
+        if node is None:
+            raise ValueError(f"draw: cannot highlight {tensor!r}, which is not in {view.graph}")
+        lit.setdefault(view.item_of(node), color_code(color))
+    return lit
+
+
+def box_attributes(box):
+    """How an open box looks."""
+    name = clean(box.name)
+    title = cell(font(name, 10, KINDS["closed"].border, bold=True))
+    beside = cell("", WIDTH=7 * len(name))  # so that arrows enter beside the title
+    return {
+        "id": box.id,
+        "label": f"<{table(row(title, beside))}>",
+        "tooltip": tooltip([clean(box.path, 200)]),
+        "style": "rounded",
+        "color": OPEN_BOX,
+        "labeljust": "l",
+        "margin": "8",
+    }
+
+
+def item_attributes(view, look, item, spoiled, highlight=None):
+    """How a node or closed box looks; `spoiled` are the tensors whose NaN or inf are a fault."""
+    kind = KINDS[kind_shown(item)]
+    return {
+        "id": item.id,
+        "label": f"<{item_label(view, look, item, spoiled)}>",
+        "tooltip": tooltip(tooltip_lines(view, item)),
+        "style": kind.style,
+        "fillcolor": tint(highlight) if highlight else kind.fill,
+        "color": highlight or kind.border,
+        "penwidth": "5" if highlight else str(kind.width),
+        "class": kind_shown(item),
+    }
+
+
+def item_label(view, look, item, spoiled):
+    """Title, what it is, and its arrays, one under the other."""
+    tensors = view.results(item)
+    tensor = tensors[0] if len(tensors) == 1 else None
+    arrays = shown_arrays(view, look, item, spoiled)
+    lines = details_of(view, item)
+    if look.grads and tensor is not None and tensor.requires_grad and not (arrays and tensor.grad is not None):
+        gradient = gradient_text(tensor)
+        lines = [*lines[:-1], f"{lines[-1]}  {gradient}"] if isinstance(item, Box) else [*lines, gradient]
+    title = title_of(item) + look.numbers.get(item, "")
+    rows = [row(cell(font(title, 10, bold=True)))]
+    rows += [row(cell(small(line, QUIET))) for line in lines if line]
+    if arrays:
+        cells = (array_cell(heading, array, look.values, color) for heading, array, color in arrays)
+        rows.append(row(cell(table(row(*cells), CELLSPACING="2"))))
+    return table(*rows)
+
+
+def shown_arrays(view, look, item, spoiled):
+    """The arrays that are shown in an item: for each its heading, itself, and the colour of its NaN and inf."""
+    tensors = view.results(item)
+    if len(tensors) != 1 or not has_room(view, look) or is_constant_number(item):
+        return []
+    [tensor] = tensors
+    arrays = [("value", tensor.data, NOT_FINITE if tensor in spoiled else GIVEN_INF)]
+    if look.grads and tensor.grad is not None:
+        arrays.append(("gradient", tensor.grad, NOT_FINITE))
+    return arrays
+
+
+def has_room(view, look):
+    """Whether arrays are shown: on demand, or by default in a small picture."""
+    return len(view.items) <= MANY if look.values == "auto" else bool(look.values)
+
+
+def tooltip_lines(view, item):
+    """What a mouse over an item tells: full name, shape, statistics, gradient, and the line that made it."""
+    lines = [clean(item.path, 200)]
+    for tensor in view.results(item):
+        lines.append(f"{shape_text(tensor.shape)} {tensor.dtype}: {'; '.join(statistics(tensor.data))}")
+        lines.append(gradient_text(tensor))
+        if tensor.op is not None:
+            lines.append(place_text(tensor.op))
+    return lines
+
+
+def widest_norm(view):
+    """The largest gradient that an arrow carries, as a norm; 0 if none carries any."""
+    norms = [norm(arrow.gradient) for arrow in view.arrows if arrow.gradient is not None]
+    return max((value for value in norms if math.isfinite(value)), default=0.0)
+
+
+def arrow_attributes(look, arrow, most):
+    """How an arrow looks: a skip is the boldest line, and a larger gradient makes any line wider."""
+    gradient = arrow.gradient if look.grads else None
+    size = None if gradient is None else norm(gradient)
+    width = 1.0 if size is None else 0.75 + 2.25 * strength(size, most)
+    color = arrow_color(arrow, size)
+    attributes = {
+        "id": arrow.id,
+        "class": "skip" if arrow.is_skip else "arrow",
+        "tooltip": tooltip(arrow_lines(arrow)),
+        "color": color,
+        "penwidth": f"{width + 2.75 if arrow.is_skip else width:.2f}",
+    }
+    lines = [] if size is None else [small(number_text(size), color)]
+    if arrow.share is not None:
+        lines.append(font(share_text(arrow), 10, color, bold=True))
+    if lines:
+        spacer = cell("", WIDTH=8 if arrow.is_skip else 5)  # keeps the words clear of the line
+        attributes["label"] = f"<{table(*(row(spacer, cell(line), spacer) for line in lines))}>"
+    if not arrow.tensor.requires_grad:
+        attributes["style"] = "dashed"
+    return attributes
+
+
+def arrow_color(arrow, size):
+    if size is not None and not math.isfinite(size):
+        return NOT_FINITE
+    if way_of(arrow) is not None:
+        return SKIP if arrow.is_skip else BRANCH
+    return ARROW if arrow.tensor.requires_grad else NO_GRADIENT
+
+
+def way_of(arrow):
+    """ "skip" or "branch" for the arrows of a residual, else None; one with a share that is no skip begins a branch."""
+    return arrow.way or (None if arrow.share is None else "branch")
+
+
+def share_text(arrow):
+    """The share of the gradient that came along an arrow, and which way of the residual it is."""
+    share = "-" if math.isnan(arrow.share) else f"{arrow.share:.0%}"
+    return f"{way_of(arrow)} {share}"
+
+
+def arrow_lines(arrow):
+    """What a mouse over an arrow tells."""
+    lines = [f"{clean(arrow.start.path, 100)} to {clean(arrow.end.path, 100)}: {shape_text(arrow.tensor.shape)}"]
+    if len(arrow.edges) > 1:
+        lines.append(f"read {len(arrow.edges)} times there")
+    if arrow.gradient is not None:
+        lines.append(f"delivered a gradient of norm {number_text(norm(arrow.gradient))}")
+    elif arrow.tensor.requires_grad:
+        lines.append("no gradient yet")
+    return lines
+
+
+def caption(view, look, spoiled):
+    """Title, note and legend as the label of the whole picture."""
+    rows = []
+    if look.title:
+        rows.append(row(cell(font(clean(look.title, 120), 14, bold=True))))
+    if view.note:
+        rows.append(row(cell(font(view.note, 9, NOT_FINITE))))
+    if look.legend:
+        entries = [cell(swatch) + explained(meaning) for swatch, meaning in legend(view, look, spoiled)]
+        lines = [row(*entries[i : i + PER_ROW]) for i in range(0, len(entries), PER_ROW)]
+        rows.append(row(cell(table(*lines, CELLSPACING="2"))))
+    return f"<{table(*rows)}>" if rows else ""
+
+
+def explained(meaning):
+    """The words beside a swatch, and a gap before the next one."""
+    return cell(small(clean(meaning), QUIET), ALIGN="LEFT") + cell("", WIDTH=6)
+
+
+def legend(view, look, spoiled):
+    """Pairs of a swatch and its meaning, for what is in the picture."""
+    shown = {kind_shown(item) for item in view.items}
+    entries = [(swatch(kind.fill, border=kind.border), kind.meaning) for name, kind in KINDS.items() if name in shown]
+    if any(arrow.is_skip for arrow in view.arrows):
+        entries.append((swatch(SKIP, height=5), "skip of a residual, always bolder"))
+    if any(way_of(arrow) == "branch" for arrow in view.arrows):
+        entries.append((swatch(BRANCH, height=3), "branch of a residual"))
+    if look.grads and any(arrow.gradient is not None for arrow in view.arrows):
+        entries.append((swatch(ARROW, height=3), "gradient: norm; width on a log scale"))
+    if any(not arrow.tensor.requires_grad for arrow in view.arrows):
+        entries.append((swatch(NO_GRADIENT, height=1), NO_GRADIENT_REQUIRED))
+    arrays = [shown for item in view.items for shown in shown_arrays(view, look, item, spoiled)]
+    entries += legend_of_arrays(arrays, look) + legend_of_infinities(view, look, arrays)
+    return entries + [(swatch(color_code(color)), meaning) for color, meaning in look.meanings.items()]
+
+
+def legend_of_arrays(arrays, look):
+    """What the colours of numbers mean."""
+    forms = {form_of(array, look.values) for _, array, _ in arrays}
+    if "heatmap" in forms:
+        scale = table(row(*(heat_cell(value, 1.0, NOT_FINITE) for value in SCALE)), CELLSPACING="1")
+        end = "where the colours end, array by array"
+        return [(scale, "negative (with a -), 0, positive"), (small("±", QUIET), end)]
+    if "numbers" in forms:
+        scale = (cell("", WIDTH="6", HEIGHT="9", FIXEDSIZE="TRUE", BGCOLOR=shade(value, 1)) for value in SCALE)
+        return [(table(row(*scale)), "negative, 0, positive")]
+    return []
+
+
+def legend_of_infinities(view, look, arrays):
+    """What the colours of NaN and inf mean, in arrays and on arrows."""
+    colors = {color for _, array, color in arrays if not np.isfinite(array).all()}
+    gradients = [arrow.gradient for arrow in view.arrows if look.grads and arrow.gradient is not None]
+    if not all(np.isfinite(gradient).all() for gradient in gradients):
+        colors.add(NOT_FINITE)
+    return [(swatch(color), meaning) for color, meaning in INFINITIES.items() if color in colors]
+
+
+def swatch(color, height=9, border=None):
+    """A small box of a colour, or a piece of a line."""
+    frame = {"BORDER": "1", "COLOR": border} if border else {}
+    size = {"WIDTH": "18", "HEIGHT": str(height), "FIXEDSIZE": "TRUE"}
+    return table(row(cell("", BGCOLOR=color, **size, **frame)), **size)

@@ -1,0 +1,82 @@
+"""From DOT text to a picture: finding a program that can lay it out, and running it."""
+
+import os
+import shutil
+import sysconfig
+from pathlib import Path
+
+HOW_TO_GET = "pip install graphviz-pure, or install Graphviz (https://graphviz.org/download)"
+
+RENDERED = {  # the formats of pictures, with how a whole file begins and ends
+    "svg": (b"<", b"</svg>"),
+    "png": (b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"),
+    "pdf": (b"%PDF", b"%%EOF"),
+}
+MARKS = {**RENDERED, "json": (b"{", b"}")}  # json is a layout, for whoever draws it
+
+
+class RendererError(RuntimeError):
+    """The program that draws cannot be run, or gave no whole picture; the message names it and what it said."""
+
+
+class NoRendererError(RendererError):
+    """No program is there that draws this format; the message says how to get one."""
+
+
+def find_renderer():
+    """Path of the program: $GRAPHVIZ_DOT, else `dot`, else the pip package graphviz-pure; None if there is none.
+
+    Raises:
+        NoRendererError: $GRAPHVIZ_DOT is set, but it is no program.
+    """
+    chosen = os.environ.get("GRAPHVIZ_DOT")
+    if chosen:
+        found = shutil.which(chosen)
+        if found is None:
+            raise NoRendererError(f"$GRAPHVIZ_DOT is {chosen!r}, which is no program that can be run")
+        return found
+    scripts = sysconfig.get_path("scripts")
+    return shutil.which("dot") or shutil.which("graphviz-pure", path=scripts) or shutil.which("graphviz-pure")
+
+
+def render(dot, format):
+    """The picture of a DOT text as bytes.
+
+    Args:
+        dot: the text.
+        format: one of `MARKS`.
+
+    Raises:
+        NoRendererError: no program, or none that writes this format.
+        RendererError: the program cannot be run, failed, or gave something else; with what it said.
+    """
+    import subprocess  # noqa: PLC0415  here, so that `import minigrad` stays quick
+
+    program = find_renderer()
+    if program is None:
+        raise NoRendererError(f"no Graphviz program to draw a {format}: {HOW_TO_GET}")
+    pure = "pure" in Path(program).stem
+    if pure and format == "pdf":
+        raise NoRendererError(
+            "graphviz-pure draws no pdf: install Graphviz (https://graphviz.org/download), or draw svg"
+        )
+    command = [program, "-q", f"-T{format}"]
+    try:
+        done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False)
+    except OSError as error:
+        raise RendererError(f"{program} cannot be run: {error.strerror}; {HOW_TO_GET}") from error
+    failed = done.returncode and format != "svg"  # graphviz-pure can fail over a detail that it left out of a whole svg
+    if failed or not is_whole(done.stdout, format):
+        said = (done.stderr or done.stdout).decode(errors="replace").strip()[-500:] or "it said nothing"
+        raise RendererError(f"{program} drew no whole {format} (exit code {done.returncode}): {said}")
+    return done.stdout
+
+
+def is_whole(content, format):
+    """Whether bytes begin and end as a file of the format does.
+
+    >>> is_whole(b"<svg></svg>", "svg"), is_whole(b"<svg>", "svg"), is_whole(b"", "png")
+    (True, False, False)
+    """
+    start, end = MARKS[format]
+    return content.startswith(start) and content.rstrip().endswith(end)

@@ -1,0 +1,81 @@
+"""A page in which a person steps through a forward and a backward pass."""
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from string import Template
+
+from minigrad.drawing.colors import css_properties
+from minigrad.drawing.files import check_place, write_whole
+from minigrad.drawing.stepper.data import page_data
+from minigrad.tensor import Tensor
+
+SCRIPTS = ("dom.js", "heatmap.js", "passes.js", "diagram.js", "outline.js", "panel.js", "page.js")
+
+
+def write_stepper(tensor: Tensor, path: str | Path = "backprop.html", title: str | None = None) -> Path:
+    """Write a page that steps through how `tensor` was made, and how its gradient gets back.
+
+    The page is one file that needs no network and no server: open it in a browser. It shows the graph, and for each
+    step the node, its rule, the source of its `backward`, and the arrays that come in and go out. If `backward()` was
+    run, the gradients are those of that pass; if not, of a pass that starts with 1. No `grad` is changed either way.
+
+    Args:
+        tensor: the result to look back from, mostly a loss.
+        path: the file to write, in a folder that exists. An old file is replaced.
+        title: what the page is called.
+
+    Returns:
+        The path.
+
+    Raises:
+        ValueError: a path that does not end in .html; a tensor that is not a single number and had no `backward()`
+            with a gradient; a graph of more than 5,000 nodes.
+        RuntimeError: nothing was recorded that leads to `tensor`.
+        TypeError: it is no tensor.
+        FileNotFoundError, IsADirectoryError: no such folder, or the path is one.
+
+    >>> import minigrad, pathlib, tempfile
+    >>> x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = minigrad.write_stepper((x * x).sum(), pathlib.Path(folder) / "backprop.html")
+    ...     print(written.name, written.stat().st_size < 100_000, x.grad)
+    backprop.html True None
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"write_stepper: {path.name!r} must end in .html, as it is a page for a browser")
+    check_place(path)
+    write_whole(path, page_text(page_data(tensor, title)).encode())
+    return path
+
+
+def page_text(data):
+    """The page: its own style and scripts, and the data. The browser is told to run and load nothing else."""
+    script = "\n".join(page_file(name) for name in SCRIPTS)
+    style = css_properties() + page_file("page.css")
+    return Template(page_file("page.html")).substitute(
+        policy=f"default-src 'none'; script-src '{sha256(script)}'; style-src '{sha256(style)}'",
+        style=style,
+        script=script,
+        data=json_for_script(data),
+    )
+
+
+def page_file(name):
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def sha256(text):
+    """The name of an inline script or style in a Content-Security-Policy."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def json_for_script(data):
+    """JSON that can stand in a script element: no `</script>` or `<!--` in a name ends it early.
+
+    >>> json_for_script(["</script><!--"])
+    '["\\\\u003c/script>\\\\u003c!--"]'
+    """
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
