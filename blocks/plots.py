@@ -13,7 +13,7 @@ import numpy as np
 
 from blocks.gradient_tables import GradientPaths, ResidualGradients, share
 from minigrad.arrays import norm
-from minigrad.drawing.colors import BRANCH, SKIP, TOTAL
+from minigrad.drawing.colors import BRANCH, SERIES, SKIP, TOTAL
 from minigrad.drawing.files import check_place, write_whole
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ def plot_path_lengths(paths: GradientPaths, path: str | Path | None = None) -> "
     figure, (norms, shares) = new_figure(2)
     whole = sum(paths.values())
     lengths = list(paths)
-    norms.bar(lengths, [norm(part) for part in paths.values()], color=SKIP, edgecolor=TOTAL, linewidth=0.5)
+    norms.bar(lengths, [norm(part) for part in paths.values()], color=SERIES[0], edgecolor=TOTAL, linewidth=0.5)
     norms.set_title("Gradient at the input, by path length")
     norms.set_ylabel("norm of the part\n(loss per unit of x)")
     shares.bar(
-        lengths, [100 * share(part, whole) for part in paths.values()], color=BRANCH, edgecolor=TOTAL, linewidth=0.5
+        lengths, [100 * share(part, whole) for part in paths.values()], color=SERIES[1], edgecolor=TOTAL, linewidth=0.5
     )
     shares.axhline(0, color=TOTAL, linewidth=0.8)
     shares.set_ylabel("share of the whole\n(percent)")

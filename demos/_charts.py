@@ -4,7 +4,7 @@ from contextlib import suppress
 from math import log10
 
 from blocks.plots import finished, new_figure, say
-from minigrad.drawing.colors import BRANCH, OTHER, SKIP, TOTAL
+from minigrad.drawing.colors import SERIES
 
 WIDTH = 40
 
@@ -39,8 +39,8 @@ def plot_by_depth(title, y_label, sentence, curves, path):
         curves: (label, depths, values, errors) for each.
     """
     figure, (axes,) = new_figure(1)
-    styles = (("-o", SKIP), ("--s", BRANCH), (":^", TOTAL), ("-.D", OTHER))
-    for (label, depths, values, errors), (style, color) in zip(curves, styles, strict=False):
+    styles = ("-o", "--s", ":^", "-.D")  # which tell the curves apart without colours, too
+    for (label, depths, values, errors), style, color in zip(curves, styles, SERIES, strict=False):
         axes.errorbar(depths, values, errors, fmt=style, color=color, label=label, capsize=3, markersize=5)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")

@@ -41,7 +41,8 @@ NEGATIVE, POSITIVE = LIGHT["negative"], LIGHT["positive"]
 NOT_FINITE, GIVEN_INF = LIGHT["not-finite"], LIGHT["given-inf"]
 NO_GRADIENT = "#aaaaaa"
 OPEN_BOX = "#b4bcc9"
-TOTAL, OTHER = "#000000", "#b26a00"  # in plots: the whole, and what is neither skip nor branch
+TOTAL = "#000000"  # in plots: skip and branch together
+SERIES = ("#0072b2", "#d55e00", TOTAL, "#cc79a7")  # and curves that are none of these (Okabe and Ito's colours)
 HIGHLIGHTS = {
     "red": "#d7191c",
     "orange": "#f07800",

@@ -1,4 +1,4 @@
-"""What a picture shows of a graph: which boxes are closed, and which arrows are left between what can be seen."""
+"""What a picture shows of a graph: which boxes are closed, and the arrows between the items that remain visible."""
 
 from collections.abc import Iterable
 from numbers import Integral
@@ -61,10 +61,10 @@ class View:
         items: the nodes and closed boxes that are seen, from the inputs to the output.
         arrows: the lines between them.
         contents: for each closed box, the nodes in it.
-        note: what is to be said of the view under its title; None for nothing.
+        note: a remark to show under the title; None if there is none.
 
     Raises:
-        TypeError: a depth that is no whole number.
+        TypeError: a depth that is not a whole number.
         ValueError: a negative depth, or no box of that path.
     """
 

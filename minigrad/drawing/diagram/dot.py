@@ -35,8 +35,8 @@ from minigrad.drawing.values import spoiled_tensors, statistics, strength
 from minigrad.drawing.view import kind_shown
 from minigrad.graph import Box
 
-HUGE = 500  # from so many items on, the layout is done in haste
-MANY = 100  # from so many items on, "auto" leaves the arrays out
+HUGE = 500  # from this many items on, the layout trades looks for speed
+MANY = 100  # from this many items on, "auto" leaves the arrays out
 PER_ROW = 2  # entries of the legend
 SCALE = (-1.0, -0.5, 0.0, 0.5, 1.0)
 INFINITIES = {NOT_FINITE: "NaN, or inf that an op made", GIVEN_INF: "inf that was given, as in a mask"}
@@ -103,7 +103,7 @@ def box_attributes(box):
 
 
 def item_attributes(view, look, item, spoiled, highlight=None):
-    """How a node or closed box looks; `spoiled` are the tensors whose NaN or inf are a fault."""
+    """How a node or closed box looks; `spoiled` are the tensors whose NaN or inf are faults."""
     kind = KINDS[kind_shown(item)]
     return {
         "id": item.id,
@@ -153,7 +153,7 @@ def has_room(view, look):
 
 
 def tooltip_lines(view, item):
-    """What a mouse over an item tells: full name, shape, statistics, gradient, and the line that made it."""
+    """The tooltip of an item: full name, shape, statistics, gradient, and the line that made it."""
     lines = [clean(item.path, 200)]
     for tensor in view.results(item):
         lines.append(f"{shape_text(tensor.shape)} {tensor.dtype}: {'; '.join(statistics(tensor.data))}")
@@ -213,7 +213,7 @@ def share_text(arrow):
 
 
 def arrow_lines(arrow):
-    """What a mouse over an arrow tells."""
+    """The tooltip of an arrow."""
     lines = [f"{clean(arrow.start.path, 100)} to {clean(arrow.end.path, 100)}: {shape_text(arrow.tensor.shape)}"]
     if len(arrow.edges) > 1:
         lines.append(f"read {len(arrow.edges)} times there")

@@ -28,8 +28,8 @@ class Look:
     """The options of a picture, see `minigrad.draw`.
 
     Raises:
-        TypeError: `highlight` or `meanings` is no mapping.
-        ValueError: an option that is none of those possible.
+        TypeError: `highlight` or `meanings` is not a mapping.
+        ValueError: an option outside its possible values.
     """
 
     values: str | bool = "auto"
@@ -115,12 +115,12 @@ class Picture:
         """Write it in the format that the suffix names, see `minigrad.draw`.
 
         The file is written whole or not at all. Without a program that draws the format, the DOT text is written
-        beside it, and a warning says how to get one.
+        instead, and a warning says how to get one.
 
         Raises:
             ValueError: another suffix, or more items than the limit.
             RendererError: the program failed; nothing is written.
-            FileNotFoundError, IsADirectoryError: the folder is not there, or the path is one.
+            FileNotFoundError, IsADirectoryError: no such folder, or the path is one.
         """
         path = Path(path)
         format = path.suffix[1:].lower()
@@ -177,7 +177,7 @@ def draw(
     Boxes are scopes, the boldest lines are the skips of residuals, and a legend says what everything else means.
 
     Args:
-        tensor: the result to look back from, or a `Graph` of it.
+        tensor: the result whose graph is drawn, or its `Graph`.
         path: where to write it, by suffix: svg, png, pdf, dot, mmd (Mermaid) or txt. None writes nothing.
         depth: levels of boxes to open, counted inside the box that holds everything: 1 shows the parts of a block,
             or the blocks of a stack; None opens all.
@@ -185,7 +185,7 @@ def draw(
             and only in a picture of up to 100 nodes.
         grads: whether gradients are shown, in the nodes and on the arrows.
         direction: where the arrows go: "TB" from top to bottom, "BT", "LR", "RL".
-        expand: path of a box to be opened besides, such as "blocks.3.attention", or several.
+        expand: path of a box to open in addition, such as "blocks.3.attention", or several.
         flow: "forward" for arrows that follow the data, "backward" for arrows that follow the gradient.
         title: a line above the picture.
         legend: whether a legend is shown.
@@ -197,10 +197,10 @@ def draw(
         Picture: it shows itself in a notebook, and has the texts: `svg()`, `dot()`, `mermaid()`, `text()`.
 
     Raises:
-        TypeError: not a tensor; a depth or limit that is no whole number; highlight or meanings that is no dict.
+        TypeError: not a tensor; a depth or limit that is not a whole number; highlight or meanings that is not a dict.
         ValueError: an option, suffix, box or colour that does not exist; too many items at every depth.
-        RuntimeError: the program that draws failed; nothing is written.
-        FileNotFoundError, IsADirectoryError: the folder is not there, or the path is one.
+        RuntimeError: the drawing program failed; nothing is written.
+        FileNotFoundError, IsADirectoryError: no such folder, or the path is one.
 
     >>> x = Tensor([1.0, 2.0], requires_grad=True, name="x")
     >>> draw((x * x).sum())

@@ -1,4 +1,4 @@
-"""From DOT text to a picture: finding a program that can lay it out, and running it."""
+"""From DOT text to a picture: finding a Graphviz program, and running it."""
 
 import os
 import shutil
@@ -16,18 +16,18 @@ MARKS = {**RENDERED, "json": (b"{", b"}")}  # json is a layout, for whoever draw
 
 
 class RendererError(RuntimeError):
-    """The program that draws cannot be run, or gave no whole picture; the message names it and what it said."""
+    """The drawing program could not be run, or its output is incomplete; the message has its name and its words."""
 
 
 class NoRendererError(RendererError):
-    """No program is there that draws this format; the message says how to get one."""
+    """No program that draws this format was found; the message says how to get one."""
 
 
 def find_renderer():
     """Path of the program: $GRAPHVIZ_DOT, else `dot`, else the pip package graphviz-pure; None if there is none.
 
     Raises:
-        NoRendererError: $GRAPHVIZ_DOT is set, but it is no program.
+        NoRendererError: $GRAPHVIZ_DOT is set, but not to a program.
     """
     chosen = os.environ.get("GRAPHVIZ_DOT")
     if chosen:

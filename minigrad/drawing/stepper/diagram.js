@@ -239,7 +239,7 @@ function endingOf({ requiresGrad, cut }) {
   return requiresGrad ? "" : "unwanted";
 }
 
-/** What pointing at a node tells: its numbers in short, and its gradient as far as it is known. */
+/** The hint of a node: its numbers in short, and its gradient as far as it is known. */
 function nodeHint(id, place) {
   const { path, shape, dtype, value } = DATA.nodes[id];
   return [

@@ -15,16 +15,16 @@ SCRIPTS = ("dom.js", "heatmap.js", "passes.js", "diagram.js", "outline.js", "pan
 
 
 def write_stepper(tensor: Tensor, path: str | Path = "backprop.html", title: str | None = None) -> Path:
-    """Write a page that steps through how `tensor` was made, and how its gradient gets back.
+    """Write a page that steps through the forward pass to `tensor` and the backward pass from it.
 
     The page is one file that needs no network and no server: open it in a browser. It shows the graph, and for each
     step the node, its rule, the source of its `backward`, and the arrays that come in and go out. If `backward()` was
     run, the gradients are those of that pass; if not, of a pass that starts with 1. No `grad` is changed either way.
 
     Args:
-        tensor: the result to look back from, mostly a loss.
+        tensor: the result to start from, usually a loss.
         path: the file to write, in a folder that exists. An old file is replaced.
-        title: what the page is called.
+        title: the title of the page.
 
     Returns:
         The path.
@@ -33,7 +33,7 @@ def write_stepper(tensor: Tensor, path: str | Path = "backprop.html", title: str
         ValueError: a path that does not end in .html; a tensor that is not a single number and had no `backward()`
             with a gradient; a graph of more than 5,000 nodes.
         RuntimeError: nothing was recorded that leads to `tensor`.
-        TypeError: it is no tensor.
+        TypeError: not a tensor.
         FileNotFoundError, IsADirectoryError: no such folder, or the path is one.
 
     >>> import minigrad, pathlib, tempfile
@@ -52,7 +52,7 @@ def write_stepper(tensor: Tensor, path: str | Path = "backprop.html", title: str
 
 
 def page_text(data):
-    """The page: its own style and scripts, and the data. The browser is told to run and load nothing else."""
+    """The page: its own style and scripts, and the data. Its policy lets the browser run and load nothing else."""
     script = "\n".join(page_file(name) for name in SCRIPTS)
     style = css_properties() + page_file("page.css")
     return Template(page_file("page.html")).substitute(
@@ -73,7 +73,7 @@ def sha256(text):
 
 
 def json_for_script(data):
-    """JSON that can stand in a script element: no `</script>` or `<!--` in a name ends it early.
+    """JSON that is safe inside a script element: no `</script>` or `<!--` in a name ends it early.
 
     >>> json_for_script(["</script><!--"])
     '["\\\\u003c/script>\\\\u003c!--"]'

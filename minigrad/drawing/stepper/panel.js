@@ -103,7 +103,7 @@ function sourceOf(node) {
   const { rule } = DATA.nodes[node];
   if (rule === null) return [];
   const { name, source, notes } = DATA.rules[rule];
-  const text = source ?? "Python does not know the source: the class was typed in, not read from a file.";
+  const text = source ?? "Source not available: the class was not defined in a file.";
   return [
     element("h3", {}, `${name}.backward`),
     element("pre", { tabindex: "0", "aria-label": "Source code" }, element("code", {}, text)),
