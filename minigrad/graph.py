@@ -95,7 +95,7 @@ class Edge:
 
     @property
     def way(self) -> str | None:
-        """ "skip" or "branch" if it leads into a residual addition, else None."""
+        """Which way through a residual it is, "skip" or "branch"; None if it leads into no residual addition."""
         return WAYS[self.index] if self.target.is_residual else None
 
     @property
@@ -154,7 +154,7 @@ class Graph:
     def add_nodes(self):
         for tensor in reversed(topological_order(self.output)):
             if tensor.op is None:
-                continue  # comes with its first reader
+                continue  # comes with its first consumer
             sources = [self.add_node(x) for x in tensor.op.inputs]
             target = self.add_node(tensor)
             for index, source in enumerate(sources):
@@ -185,12 +185,12 @@ class Graph:
                 self.boxes.append(entered[-1])
             node.box = entered[-1] if entered else None
 
-        readers = {}
+        consumers = {}
         for edge in self.edges:
-            readers.setdefault(edge.source, []).append(edge.target)
+            consumers.setdefault(edge.source, []).append(edge.target)
         for node in self.nodes:
-            if node.kind in ("parameter", "constant") and node in readers:
-                node.box = common_box([reader.box for reader in readers[node]])
+            if node.kind in ("parameter", "constant") and node in consumers:
+                node.box = common_box([consumer.box for consumer in consumers[node]])
 
     def __repr__(self):
         return f"<Graph of {self.nodes[-1].path}: {len(self.nodes):,} nodes, {len(self.edges):,} edges>"

@@ -202,7 +202,7 @@ def arrow_color(arrow, size):
 
 
 def way_of(arrow):
-    """ "skip" or "branch" for the arrows of a residual, else None; one with a share that is no skip begins a branch."""
+    """Which way through a residual an arrow is, skip or branch; None for others. A share without a skip begins a branch."""
     return arrow.way or (None if arrow.share is None else "branch")
 
 
