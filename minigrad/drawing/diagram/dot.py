@@ -202,7 +202,7 @@ def arrow_color(arrow, size):
 
 
 def way_of(arrow):
-    """Which way through a residual an arrow is: "skip", "branch" or None. With a share and no skip it begins a branch."""
+    """Which way through a residual an arrow is: skip, branch or None. With a share and no skip it begins a branch."""
     return arrow.way or (None if arrow.share is None else "branch")
 
 
