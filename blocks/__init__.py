@@ -1,16 +1,39 @@
-"""blocks: the Transformer, built on minigrad alone."""
+"""blocks: the Transformer, built on minigrad alone, with minigrad's tools for the gradient through its residuals."""
+
+from typing import TYPE_CHECKING
 
 from blocks.attention import MultiHeadAttention
 from blocks.feed_forward import FeedForward, SwiGLU
-from blocks.gradient_faults import gradient_faults
-from blocks.gradient_paths import gradient_paths, residual_gradients
 from blocks.language_model import LanguageModel
 from blocks.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm
 from blocks.lesson import lesson_block
-from blocks.plots import plot_path_lengths, plot_residual_gradients
-from blocks.residual_picture import draw_residual_gradients
 from blocks.transformer import Stack, TransformerBlock
+from minigrad import residuals
 from minigrad.recording import add_library_folder
+from minigrad.residuals import (
+    GradientFault,
+    GradientFaults,
+    GradientPaths,
+    ResidualGradient,
+    ResidualGradients,
+    gradient_faults,
+    gradient_paths,
+    residual_gradients,
+)
+
+if TYPE_CHECKING:
+    from minigrad.residuals import draw_residual_gradients, plot_path_lengths, plot_residual_gradients
+else:  # hidden from type checkers, which would otherwise accept any name
+
+    def __getattr__(name):
+        if name in residuals.ON_DEMAND:
+            return getattr(residuals, name)
+        raise AttributeError(f"module 'blocks' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__  # so that Tab and help() show what is loaded on demand, too
+
 
 add_library_folder(__file__)
 
@@ -18,11 +41,16 @@ __all__ = [
     "Dropout",
     "Embedding",
     "FeedForward",
+    "GradientFault",
+    "GradientFaults",
+    "GradientPaths",
     "LanguageModel",
     "LayerNorm",
     "Linear",
     "MultiHeadAttention",
     "RMSNorm",
+    "ResidualGradient",
+    "ResidualGradients",
     "Stack",
     "SwiGLU",
     "TransformerBlock",

@@ -3,8 +3,7 @@
 from contextlib import suppress
 from math import log10
 
-from blocks.plots import finished, new_figure, say
-from minigrad.drawing.colors import SERIES
+from minigrad.residuals.plots import BRANCH, OTHER, SKIP, TOTAL, finished, new_figure, say
 
 WIDTH = 40
 

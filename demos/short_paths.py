@@ -16,11 +16,11 @@ import argparse
 import numpy as np
 
 from blocks import LanguageModel, gradient_paths, plot_path_lengths
-from blocks.gradient_tables import share
 from demos._charts import print_bars, save_plot
 from demos._pair_sums import LENGTH, N_TOKENS, accuracy, all_sequences, loss_of, train
 from minigrad import Graph, no_grad
 from minigrad.ops.residual import ResidualAdd
+from minigrad.residuals.tables import share
 
 
 def main(arguments=None):

@@ -1,4 +1,4 @@
-"""Write tests/blocks/lesson_reference.json: what PyTorch makes of the lesson's block.
+"""Write tests/minigrad/residuals/lesson_reference.json: what PyTorch makes of the lesson's block.
 
 Run it with `python -m tests.parity.make_lesson_reference`; the tests read the file and need no PyTorch.
 """
@@ -12,7 +12,7 @@ import torch
 from blocks import lesson_block
 from tests.parity import torch_block
 
-TARGET = Path(__file__).parents[1] / "blocks" / "lesson_reference.json"
+TARGET = Path(__file__).parents[1] / "minigrad" / "residuals" / "lesson_reference.json"
 
 
 def reference(norm):

@@ -79,7 +79,7 @@ def test_a_skip_that_its_rule_forgot(norm, rule):
     faults = gradient_faults((block(x) * np.arange(12.0).reshape(3, 4)).sum(), x)
     assert [(fault.kind, fault.where) for fault in faults] == [("missing skip", "block.feed_forward_residual")]
     assert f"{rule.__name__}.backward" in faults[0].text
-    assert "test_gradient_faults.py" in faults[0].text
+    assert "test_faults.py" in faults[0].text
 
 
 def test_a_skip_that_was_detached():

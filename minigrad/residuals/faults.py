@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from blocks.gradient_paths import Between, ByStretch, carry
-from blocks.gradient_tables import GradientFault, GradientFaults
 from minigrad.arrays import norm
 from minigrad.backprop import first_gradient, topological_order
 from minigrad.ops.normalization import LayerNorm, RmsNorm
 from minigrad.ops.residual import ResidualAdd
+from minigrad.residuals.split import Between, ByStretch, carry
+from minigrad.residuals.tables import GradientFault, GradientFaults
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blocks.gradient_tables import GradientPaths, ResidualGradients, share
 from minigrad.arrays import norm
 from minigrad.drawing.colors import BRANCH, SERIES, SKIP, TOTAL
 from minigrad.drawing.files import check_place, write_whole
+from minigrad.residuals.tables import GradientPaths, ResidualGradients, share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

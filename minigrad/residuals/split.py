@@ -11,9 +11,9 @@ from collections import Counter
 
 import numpy as np
 
-from blocks.gradient_tables import GradientPaths, ResidualGradient, ResidualGradients
 from minigrad.backprop import delivered, first_gradient, topological_order, total
 from minigrad.ops.residual import WAYS, ResidualAdd
+from minigrad.residuals.tables import GradientPaths, ResidualGradient, ResidualGradients
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 

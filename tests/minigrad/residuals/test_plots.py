@@ -6,8 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from blocks import Stack, gradient_paths, plots, residual_gradients
+from blocks import Stack, gradient_paths, residual_gradients
 from minigrad import Tensor
+from minigrad.residuals import plots
 
 
 def loss_and_input(n_blocks=2, norm="pre"):
@@ -109,5 +110,5 @@ def test_without_matplotlib_it_says_how_to_get_it(monkeypatch):
 
 
 def test_importing_the_blocks_loads_no_matplotlib():
-    code = "import sys, blocks, blocks.plots; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, blocks, minigrad.residuals.plots; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from blocks.gradient_paths import Between
-from blocks.gradient_tables import share
 from minigrad import Graph, Tensor, draw
 from minigrad.drawing import Picture
 from minigrad.drawing.view import outer_depth
 from minigrad.ops.residual import ResidualAdd
+from minigrad.residuals.split import Between
+from minigrad.residuals.tables import share
 
 
 def draw_residual_gradients(
