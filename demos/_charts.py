@@ -1,20 +1,20 @@
-"""What the demos draw: a bar chart of text, and a plot where matplotlib is there."""
+"""What the demos draw: a bar chart of text, and a plot if matplotlib is installed."""
 
 from contextlib import suppress
 from math import log10
 
-from minigrad.residuals.plots import BRANCH, OTHER, SKIP, TOTAL, finished, new_figure, say
+from minigrad.residuals.plots import BRANCH, OTHER, SKIP, TOTAL, caption, new_figure, saved
 
 WIDTH = 40
 
 
-def print_bars(title, bars, largest=None):
-    """One line for each (label, value, text), with a bar as long as the value; `largest` has a full one."""
+def print_bars(title, bars, full=None):
+    """One line for each (label, value, text), with a bar as long as the value; a value of `full` fills the line."""
     print(title)
     longest = max(len(str(label)) for label, _, _ in bars)
-    largest = largest or max(value for _, value, _ in bars)
+    full = full or max(value for _, value, _ in bars)
     for label, value, text in bars:
-        bar = "#" * round(WIDTH * value / largest)
+        bar = "#" * round(WIDTH * value / full)
         print(f"  {label!s:>{longest}} {bar:{WIDTH}} {text}")
 
 
@@ -25,7 +25,7 @@ def print_log_bars(title, bars, low, high):
 
 
 def save_plot(plot, path, *arguments):
-    """Run `plot(*arguments, path)` if matplotlib is there, and say where the plot is."""
+    """Run `plot(*arguments, path)` if matplotlib is installed, and print where the plot is."""
     with suppress(ImportError):
         plot(*arguments, path)
         print(f"\nPlot: {path}")
@@ -50,5 +50,5 @@ def plot_by_depth(title, y_label, sentence, curves, path):
     axes.set_xlabel("depth: number of blocks")
     axes.set_ylabel(y_label)
     axes.legend(frameon=False)
-    say(figure, sentence)
-    return finished(figure, path)
+    caption(figure, sentence)
+    return saved(figure, path)

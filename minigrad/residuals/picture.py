@@ -3,26 +3,28 @@
 from pathlib import Path
 from typing import Any
 
-from minigrad import Graph, Tensor, draw
-from minigrad.drawing import Picture
-from minigrad.drawing.view import outer_depth
+from minigrad.drawing import Picture, draw
+from minigrad.drawing.collapse import outer_depth
+from minigrad.graph import Graph
 from minigrad.ops.residual import ResidualAdd
 from minigrad.residuals.split import Between
 from minigrad.residuals.tables import share
+from minigrad.tensor import Tensor
 
 
 def draw_residual_gradients(
     loss: Tensor, x: Tensor, path: str | Path | None = None, depth: int | None = None, **options: Any
 ) -> Picture:
-    """Draw how `loss` was made, and write on the arrows that meet at a residual's input how much came along each.
+    """Draw how `loss` was computed, with the share of the gradient that came over each skip and each branch.
 
-    Call `loss.backward()` before. A share is the component of what an arrow delivered along the sum of all that
-    arrives there, as in `residual_gradients`: they sum to 100%, and one that works against the others is negative.
+    Call `loss.backward()` before. The shares are written on the arrows that leave a residual's input. A share is the
+    component of what its arrow delivered along the sum of all of them, as in `residual_gradients`: they sum to 100%,
+    and one that opposes the others is negative.
 
     Args:
-        loss, x: the residuals between these two are looked at.
+        loss, x: the shares are those of the residuals between these two.
         path: the file to write, see `minigrad.draw`; None writes nothing.
-        depth: levels of boxes to open; by default just so many that the residuals can be seen.
+        depth: levels of boxes to open; by default as few as show the residuals.
         options: the others of `minigrad.draw`. By default the arrows follow the gradient, from the loss down to x, and
             arrays are left out.
 
@@ -42,7 +44,9 @@ def draw_residual_gradients(
     """
     residuals = Between(loss, x).residuals
     if not residuals:
-        raise ValueError("draw_residual_gradients: there is no residual between the loss and x, so no share to show")
+        raise ValueError(
+            "draw_residual_gradients: there is no residual between the loss and x, so there is no share to show"
+        )
     graph = Graph(loss)
     for residual in residuals:
         write_shares(graph, residual.inputs[ResidualAdd.SKIP])
@@ -58,7 +62,7 @@ def draw_residual_gradients(
 
 
 def write_shares(graph, tensor):
-    """Give each arrow that reads `tensor` its share of the gradient that arrives there."""
+    """Give each arrow from `tensor` to a consumer its share of the gradient that arrives at `tensor`."""
     arrows = [edge for edge in graph.edges if edge.source.tensor is tensor and tensor.requires_grad]
     if any(edge.gradient is None for edge in arrows if edge.is_skip):
         raise RuntimeError("draw_residual_gradients: no gradients were kept; call loss.backward() before")

@@ -1,7 +1,7 @@
-"""Plots of the gradient, for who has matplotlib: its norm from residual to residual, and its path lengths.
+"""Plots of the gradient with matplotlib: its norm from residual to residual, and its path lengths.
 
-They are made without pyplot, so they need no display and leave no figure open. In a notebook, `%matplotlib inline` lets
-a returned figure show itself.
+They are made without pyplot, so they need no display and leave no figure open. In a notebook, a figure that is returned
+shows itself after `%matplotlib inline`.
 """
 
 import io
@@ -19,7 +19,9 @@ from minigrad.residuals.tables import GradientPaths, ResidualGradients, share
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAMED = 24  # so many residuals are named on the axis; more of them are numbered
+# Okabe and Ito's colours, which colour-blind readers tell apart; line styles and markers differ as well.
+TOTAL, SKIP, BRANCH, OTHER = "#000000", "#0072B2", "#D55E00", "#009E73"
+MOST_NAMES = 24  # up to so many residuals are named on the axis; with more they are numbered
 
 
 def plot_residual_gradients(residuals: ResidualGradients, path: str | Path | None = None) -> "Figure":
@@ -27,14 +29,14 @@ def plot_residual_gradients(residuals: ResidualGradients, path: str | Path | Non
 
     Args:
         residuals: from `residual_gradients`.
-        path: a file to write, in a format that matplotlib knows by its suffix (png, svg, pdf). None writes nothing.
+        path: a file to write; the suffix decides the format (png, svg, pdf). None writes nothing.
 
     Returns:
         matplotlib.figure.Figure
 
     Raises:
-        ImportError: matplotlib is missing; the message says how to get it.
-        TypeError: not what `residual_gradients` returns.
+        ImportError: matplotlib is not installed; the message says how to install it.
+        TypeError: `residuals` does not come from `residual_gradients`.
         ValueError: there is no residual to plot.
     """
     check_type(residuals, ResidualGradients, "residual_gradients(loss, x)")
@@ -55,23 +57,23 @@ def plot_residual_gradients(residuals: ResidualGradients, path: str | Path | Non
         axes.set_ylim(bottom=0)
     axes.set_title("Gradient at the input of each residual")
     axes.set_ylabel("gradient norm |dL/dh|\n(loss per unit of h)")
-    if len(residuals) <= NAMED:
+    if len(residuals) <= MOST_NAMES:
         axes.set_xticks(places, [residual.name for residual in residuals], rotation=30, ha="right", fontsize=8)
         axes.set_xlabel("residual, from the input (left) to the output (right)")
     else:
         axes.set_xlim(0.5, len(residuals) + 0.5)
         axes.set_xlabel("number of the residual, from the input (left) to the output (right)")
     axes.legend(frameon=False)
-    say(
+    caption(
         figure,
         "Each place on the axis is one residual h + f(h): the norm of what came to h over its skip, through its branch "
         "f, and in total. Norms do not add up where skip and branch point in different directions.",
     )
-    return finished(figure, path)
+    return saved(figure, path)
 
 
 def plot_path_lengths(paths: GradientPaths, path: str | Path | None = None) -> "Figure":
-    """The spectrum of path lengths: how much of the gradient passed how many branches.
+    """How much of the gradient passed how many branches, as two bar charts over the path length.
 
     Args:
         paths: from `gradient_paths(loss, x, by="length")`.
@@ -93,12 +95,12 @@ def plot_path_lengths(paths: GradientPaths, path: str | Path | None = None) -> "
     shares.set_ylabel("share of the whole\n(percent)")
     shares.set_xlabel("path length: number of branches passed")
     shares.xaxis.get_major_locator().set_params(integer=True)
-    say(
+    caption(
         figure,
         "Each bar is the sum of all routes that pass so many branches and take the skip at all other residuals. Above, "
         "its norm; below, its component along the whole gradient, which adds up to 100 percent.",
     )
-    return finished(figure, path)
+    return saved(figure, path)
 
 
 def check_type(value, wanted, source):
@@ -107,9 +109,9 @@ def check_type(value, wanted, source):
 
 
 def new_figure(n_axes):
-    """A figure with axes one under the other, which share the horizontal one."""
+    """A figure with plots one below the other, over one horizontal axis."""
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415  here, so that `import blocks` needs no matplotlib
+        from matplotlib.figure import Figure  # noqa: PLC0415  here, so that the tables need no matplotlib
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install matplotlib") from error
     figure = Figure(figsize=(8, 3.2 + 1.6 * n_axes), layout="constrained")
@@ -121,13 +123,13 @@ def new_figure(n_axes):
     return figure, axes
 
 
-def say(figure, sentence):
-    """Put what the figure shows under it."""
+def caption(figure, sentence):
+    """Write under the figure what it shows."""
     figure.supxlabel(fill(sentence, 112), fontsize=9, color="#444444")
 
 
-def finished(figure, path):
-    """The figure, written to a file if one is named: whole or not at all."""
+def saved(figure, path):
+    """The figure, after writing it to `path` if there is one: whole or not at all."""
     if path is not None:
         check_place(Path(path))
         content = io.BytesIO()

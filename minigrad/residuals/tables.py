@@ -1,6 +1,6 @@
-"""What the split of a gradient, and what is odd about it, look like in a terminal."""
+"""The records that the split of a gradient and the search for faults return, and how they print."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,46 +24,49 @@ class ResidualGradient(NamedTuple):
 
     @property
     def skip_share(self) -> float:
-        """How much of the total is the skip's: its component along the total, as a fraction; the two sum to 1."""
+        """The skip's component along the total, as a fraction of the total; the two shares sum to 1."""
         return share(self.skip, self.total)
 
     @property
     def branch_share(self) -> float:
-        """How much of the total is the branch's; negative if it takes away from what the skip brought."""
+        """The branch's component along the total, as a fraction; negative if the branch opposes the skip."""
         return share(self.branch, self.total)
 
     @property
     def cosine(self) -> float:
-        """Of the angle between skip and branch: 1 if they help each other, -1 if they cancel; NaN if one is 0."""
+        """Of the angle between skip and branch: 1 in the same direction, -1 in opposite ones; NaN if one is 0."""
         return cosine(self.skip, self.branch)
 
     def __repr__(self):
         return f"<residual {self.name}: |skip|={norm(self.skip):.4g}, |branch|={norm(self.branch):.4g}>"
 
 
-class Shown:
-    """What prints as a table also shows itself as one in IPython."""
+class Printed:
+    """IPython shows a record of this kind as `print()` does."""
 
     def _repr_pretty_(self, printer, cycle):
         printer.text(str(self))
 
 
-class ResidualGradients(Shown, list[ResidualGradient]):
-    """`ResidualGradient` records in order from the input; `print()` gives a table."""
+class ResidualGradients(Printed, list[ResidualGradient]):
+    """A list of `ResidualGradient` in order from the input; `print()` gives a table."""
+
+    def __init__(self, residuals: Iterable[ResidualGradient] = ()):
+        super().__init__(residuals)
 
     def __str__(self):
         if not self:
-            return "There is no residual between the two: the whole gradient came through what lies between them."
+            return "There is no residual between the two: the whole gradient came through the ops between them."
         rows = [
             (
                 residual.name,
                 f"{norm(residual.total):.4g}",
                 f"{norm(residual.skip):.4g}",
                 f"{norm(residual.branch):.4g}",
-                number(residual.skip_share, ".0%"),
-                number(residual.branch_share, ".0%"),
-                number(residual.cosine, "+.2f"),
-                in_words(residual),
+                or_dash(residual.skip_share, ".0%"),
+                or_dash(residual.branch_share, ".0%"),
+                or_dash(residual.cosine, "+.2f"),
+                relation(residual),
             )
             for residual in self
         ]
@@ -77,8 +80,8 @@ class ResidualGradients(Shown, list[ResidualGradient]):
         )
 
 
-class GradientPaths(Shown, dict[Any, np.ndarray]):
-    """Parts of a gradient by route, length or residual; `print()` gives a table.
+class GradientPaths(Printed, dict[Any, np.ndarray]):
+    """A dict of the parts of a gradient, by route, length or residual; `print()` gives a table.
 
     Attributes:
         by: "route", "length" or "residual".
@@ -96,7 +99,7 @@ class GradientPaths(Shown, dict[Any, np.ndarray]):
         rows = []
         for key, part in self.items():
             name = " ".join(f"{way:6}" for way in key) if self.by == "route" else str(key)
-            shares = (number(share(part, whole), ".1%"),) if additive else ()
+            shares = (or_dash(share(part, whole), ".1%"),) if additive else ()
             rows.append((name or "(no residual)", f"{norm(part):.4g}", *shares))
         if additive:
             rows.append(("sum", f"{norm(whole):.4g}", f"{1:.1%}"))
@@ -109,7 +112,7 @@ class GradientPaths(Shown, dict[Any, np.ndarray]):
 
 
 class GradientFault(NamedTuple):
-    """One odd thing: what it is in a word or two, where it is, and what was measured."""
+    """One fault: its kind in a word or two, where it is, and what was measured."""
 
     kind: str
     where: str
@@ -119,8 +122,8 @@ class GradientFault(NamedTuple):
         return f"<{self.kind}: {self.where}>"
 
 
-class GradientFaults(Shown, list[GradientFault]):
-    """`GradientFault` records; `print()` is a report, and it says so if there is nothing odd.
+class GradientFaults(Printed, list[GradientFault]):
+    """A list of `GradientFault`, empty if none was found; `print()` gives a report.
 
     Attributes:
         checked: what was looked at, in words.
@@ -147,23 +150,24 @@ TITLES = {
 }
 
 
-def dot(a, b):
+def inner_product(a, b):
     """The sum of a * b over all elements; in float64, where the squares of float32 do not overflow."""
     return float(np.vdot(a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)))
 
 
 def share(part, whole):
     """The component of `part` along `whole`, as a fraction of it; NaN if the whole is 0."""
-    square = dot(whole, whole)
-    return dot(part, whole) / square if square else float("nan")
+    square = inner_product(whole, whole)
+    return inner_product(part, whole) / square if square else float("nan")
 
 
 def cosine(a, b):
     lengths = norm(a) * norm(b)
-    return dot(a, b) / lengths if lengths else float("nan")
+    return inner_product(a, b) / lengths if lengths else float("nan")
 
 
-def in_words(residual):
+def relation(residual):
+    """How skip and branch act together, in a few words."""
     if not residual.skip.any() and not residual.branch.any():
         return "nothing arrives"
     if not residual.skip.any() or not residual.branch.any():
@@ -173,8 +177,8 @@ def in_words(residual):
     return "they add up" if residual.cosine > 0 else "they oppose each other"
 
 
-def number(value, form):
-    """A number as text, or a dash where there is none."""
+def or_dash(value, form):
+    """A number as text, or a dash in place of NaN."""
     return "-" if np.isnan(value) else format(value, form)
 
 
