@@ -11,7 +11,7 @@ from minigrad.types import Rng, TensorLike
 
 
 class MultiHeadAttention(Module):
-    """Each token gathers from the others, weighted by how well its query fits their keys.
+    """Each token gathers the values of the others, weighted by how well its query matches their keys.
 
     softmax(Q K^T / sqrt(d)) V in each of H heads of width d = d_model / H, then one linear map of all heads together.
 
@@ -55,8 +55,8 @@ class MultiHeadAttention(Module):
         Args:
             x: (..., T, d_model)
             mask: booleans that broadcast to (..., T, T), query by key: True where the query may attend to the key.
-                A padding mask of shape (B, T) is meant as mask[:, None, :]. With one axis more than x it is
-                taken as (..., H, T, T), a mask for each head.
+                A padding mask of shape (B, T) is passed as mask[:, None, :]. A mask with one axis more than x
+                is (..., H, T, T), one for each head.
         """
         query = self.split_heads(self.query(x))  # (..., H, T, d)
         key = self.split_heads(self.key(x))  # (..., H, T, d)
@@ -81,16 +81,16 @@ class MultiHeadAttention(Module):
 
     def allowed(self, x, mask):
         """Where a query may attend to a key, as booleans that broadcast to (..., H, T, T); None for everywhere."""
-        n_tokens = x.shape[-2]
-        causal = np.tri(n_tokens, dtype=bool) if self.causal else None
+        T = x.shape[-2]
+        causal = np.tri(T, dtype=bool) if self.causal else None
         if mask is None:
             return causal
         mask = np.asarray(mask.data if hasattr(mask, "op") else mask)
         if mask.dtype != bool:
             raise TypeError(f"attention: a mask is boolean, True where a query may attend; got dtype {mask.dtype}")
-        full = (*x.shape[:-1], n_tokens)
+        full = (*x.shape[:-1], T)
         if mask.ndim == x.ndim + 1:
-            full = (*x.shape[:-2], self.n_heads, n_tokens, n_tokens)
+            full = (*x.shape[:-2], self.n_heads, T, T)
         try:
             np.broadcast_to(mask, full)
         except ValueError:

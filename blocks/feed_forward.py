@@ -1,4 +1,4 @@
-"""The feed-forward network: what each token makes of its own numbers, without looking at the others."""
+"""The feed-forward network, which transforms each token on its own."""
 
 from __future__ import annotations
 

@@ -67,14 +67,14 @@ class RMSNorm(Module):
 
 
 class Embedding(Module):
-    """One learned row for each token number; see `minigrad.embedding`.
+    """A table with one learned row for each token or position; see `minigrad.embedding`.
 
-    Parameters: weight (n_tokens, d), normal with deviation 0.02 at first (as in GPT-2).
+    Parameters: weight (n_rows, d), normal with deviation 0.02 at first (as in GPT-2).
     """
 
-    def __init__(self, n_tokens: int, d: int, *, dtype: DTypeLike = np.float64, rng: Rng = None):
+    def __init__(self, n_rows: int, d: int, *, dtype: DTypeLike = np.float64, rng: Rng = None):
         rng = np.random.default_rng(rng)
-        self.weight = Parameter((0.02 * rng.standard_normal((n_tokens, d))).astype(dtype))
+        self.weight = Parameter((0.02 * rng.standard_normal((n_rows, d))).astype(dtype))
 
     def forward(self, tokens: TensorLike) -> Tensor:
         return embedding(self.weight, tokens)

@@ -17,7 +17,7 @@ def lesson_block(norm: str | None = "post") -> tuple[TransformerBlock, Tensor]:
         norm: "post" as in the lesson's code, "pre" as in its flowchart, or None.
 
     Returns:
-        (block, x), where x has shape (3, 4) and asks for a gradient.
+        (block, x), where x has shape (3, 4) and requires_grad=True.
 
     >>> block, x = lesson_block()
     >>> block(x).data.round(4)

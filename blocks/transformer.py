@@ -10,8 +10,7 @@ from numpy.typing import DTypeLike
 from blocks.attention import MultiHeadAttention
 from blocks.feed_forward import FeedForward, SwiGLU
 from blocks.layers import Dropout, LayerNorm
-from blocks.residual import with_residual, without_residual
-from minigrad import Module, Tensor
+from minigrad import Module, Tensor, residual_add
 from minigrad.types import Rng, TensorLike
 
 
@@ -30,12 +29,12 @@ class TransformerBlock(Module):
         activation: "relu", "gelu", "silu", "tanh", or "swiglu" for a gated feed-forward network.
         causal: whether a token sees only itself and the tokens before it.
         bias: whether the linear maps have a bias.
-        dropout: probability, for attention weights and for what each sublayer adds, while training.
+        dropout: probability of dropping an attention weight or an element of a sublayer's result, while training.
         eps: added to the variance inside the norms.
         dtype: of all parameters.
         rng: a NumPy Generator or a seed, for the initial weights and the dropout.
         name: its scope in diagrams; "block" by default, and `blocks.0` and so on in a stack.
-        residual: with False both residuals are left out, to see what they are for.
+        residual: False leaves both residuals out, to show what they are for.
 
     >>> from minigrad import Tensor
     >>> block = TransformerBlock(d_model=4, n_heads=2, d_ff=8, rng=0)
@@ -60,7 +59,7 @@ class TransformerBlock(Module):
         name: str | None = None,
         residual: bool = True,
     ):
-        if norm not in FORWARDS:
+        if norm not in ("post", "pre", None):
             raise ValueError(f'TransformerBlock: norm is "post", "pre" or None; got {norm!r}')
         rng = np.random.default_rng(rng)
         self.name = name or "block"
@@ -68,42 +67,38 @@ class TransformerBlock(Module):
         self.d_model = d_model
         options: dict[str, Any] = {"bias": bias, "dtype": dtype, "rng": rng}
         self.attention = MultiHeadAttention(d_model, n_heads, causal=causal, dropout=dropout, **options)
-        self.attention_norm = LayerNorm(d_model, eps=eps, dtype=dtype) if norm else None
+        self.attention_norm: LayerNorm | Any = LayerNorm(d_model, eps=eps, dtype=dtype) if norm else None
         self.feed_forward: FeedForward | SwiGLU
         if activation == "swiglu":
             self.feed_forward = SwiGLU(d_model, d_ff, **options)
         else:
             self.feed_forward = FeedForward(d_model, d_ff, activation, **options)
-        self.feed_forward_norm = LayerNorm(d_model, eps=eps, dtype=dtype) if norm else None
+        self.feed_forward_norm: LayerNorm | Any = LayerNorm(d_model, eps=eps, dtype=dtype) if norm else None
         self.dropout = Dropout(dropout, rng=rng)
-        self.add = with_residual if residual else without_residual
+        self.residual = residual
 
     def forward(self, x: Tensor, mask: TensorLike | None = None) -> Tensor:
         """One block: (..., T, d_model) in, the same shape out. For `mask` see `MultiHeadAttention.forward`."""
         if x.ndim < 2 or x.shape[-1] != self.d_model:
             raise ValueError(f"{self.name}: x must be (..., T, {self.d_model}); got shape {x.shape}")
-        return FORWARDS[self.norm](self, x, mask)
+        if self.norm == "pre":
+            h = self.add(x, self.attention(self.attention_norm(x), mask), "attention_residual")  # (..., T, d_model)
+            return self.add(h, self.feed_forward(self.feed_forward_norm(h)), "feed_forward_residual")
+        if self.norm == "post":
+            h = self.attention_norm(self.add(x, self.attention(x, mask), "attention_residual"))  # (..., T, d_model)
+            return self.feed_forward_norm(self.add(h, self.feed_forward(h), "feed_forward_residual"))
+        h = self.add(x, self.attention(x, mask), "attention_residual")  # (..., T, d_model)
+        return self.add(h, self.feed_forward(h), "feed_forward_residual")
 
-    def post_norm(self, x, mask):
-        branch = self.dropout(self.attention(x, mask))  # (..., T, d_model), as everything here
-        h = self.attention_norm(self.add(x, branch, "attention_residual"))
-        branch = self.dropout(self.feed_forward(h))
-        return self.feed_forward_norm(self.add(h, branch, "feed_forward_residual"))
+    def add(self, x, branch, label):
+        """y = x + branch, marked as a residual:  dL/dx gets dL/dy as it is, and what comes back through the branch.
 
-    def pre_norm(self, x, mask):
-        branch = self.dropout(self.attention(self.attention_norm(x), mask))
-        h = self.add(x, branch, "attention_residual")
-        branch = self.dropout(self.feed_forward(self.feed_forward_norm(h)))
-        return self.add(h, branch, "feed_forward_residual")
-
-    def no_norm(self, x, mask):
-        branch = self.dropout(self.attention(x, mask))
-        h = self.add(x, branch, "attention_residual")
-        branch = self.dropout(self.feed_forward(h))
-        return self.add(h, branch, "feed_forward_residual")
-
-
-FORWARDS = {"post": TransformerBlock.post_norm, "pre": TransformerBlock.pre_norm, None: TransformerBlock.no_norm}
+        Without residuals y = branch, so the whole gradient has to go through the sublayer.
+        """
+        branch = self.dropout(branch)  # (..., T, d_model)
+        if self.residual:
+            return residual_add(x, branch, label)
+        return branch
 
 
 class Stack(Module):

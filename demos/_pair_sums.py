@@ -5,7 +5,7 @@ import numpy as np
 from minigrad import cross_entropy
 from minigrad.optim import AdamW
 
-N_TOKENS = 5
+VOCAB_SIZE = 5
 LENGTH = 8
 
 
@@ -13,18 +13,18 @@ def sequences(starts):
     """The sequences that begin with these pairs, (n, 2): tokens, (n, LENGTH), and the token after each, (n, LENGTH)."""
     tokens = list(np.transpose(starts))
     while len(tokens) <= LENGTH:
-        tokens.append((tokens[-1] + tokens[-2]) % N_TOKENS)
+        tokens.append((tokens[-1] + tokens[-2]) % VOCAB_SIZE)
     tokens = np.stack(tokens, axis=1)
     return tokens[:, :-1], tokens[:, 1:]
 
 
 def random_sequences(n, rng):
-    return sequences(rng.integers(0, N_TOKENS, (n, 2)))
+    return sequences(rng.integers(0, VOCAB_SIZE, (n, 2)))
 
 
 def all_sequences():
     """Each of the 25 sequences that there are."""
-    return sequences(np.indices((N_TOKENS, N_TOKENS)).reshape(2, -1).T)
+    return sequences(np.indices((VOCAB_SIZE, VOCAB_SIZE)).reshape(2, -1).T)
 
 
 def loss_of(scores, following):
@@ -32,7 +32,7 @@ def loss_of(scores, following):
 
     Guessing costs ln 5 = 1.61.
     """
-    return cross_entropy(scores[:, 1:].reshape(-1, N_TOKENS), following[:, 1:].reshape(-1))
+    return cross_entropy(scores[:, 1:].reshape(-1, VOCAB_SIZE), following[:, 1:].reshape(-1))
 
 
 def train(model, n_steps, rng, lr=4e-3, n_sequences=16):

@@ -8,7 +8,7 @@ learning rate were wrong; no error is raised. `gradient_faults` names the residu
 import numpy as np
 
 from blocks import LanguageModel, TransformerBlock, gradient_faults
-from demos._pair_sums import LENGTH, N_TOKENS, all_sequences, loss_of, train
+from demos._pair_sums import LENGTH, VOCAB_SIZE, all_sequences, loss_of, train
 from minigrad import Graph, residual_add
 from minigrad.ops.residual import ResidualAdd
 
@@ -47,7 +47,7 @@ def main():
 
 def model(n_blocks, mistaken, seed=0):
     """A language model of pre-norm blocks. Right or mistaken, the weights are the same."""
-    right = LanguageModel(N_TOKENS, LENGTH, n_blocks, D_MODEL, N_HEADS, D_FF, norm="pre", rng=seed)
+    right = LanguageModel(VOCAB_SIZE, LENGTH, n_blocks, D_MODEL, N_HEADS, D_FF, norm="pre", rng=seed)
     if not mistaken:
         return right
     weights = right.state_dict()

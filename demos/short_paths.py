@@ -17,7 +17,7 @@ import numpy as np
 
 from blocks import LanguageModel, gradient_paths, plot_path_lengths
 from demos._charts import print_bars, save_plot
-from demos._pair_sums import LENGTH, N_TOKENS, accuracy, all_sequences, loss_of, train
+from demos._pair_sums import LENGTH, VOCAB_SIZE, accuracy, all_sequences, loss_of, train
 from minigrad import Graph, no_grad
 from minigrad.ops.residual import ResidualAdd
 from minigrad.residuals.tables import share
@@ -31,7 +31,7 @@ def main(arguments=None):
     print("Training a model of 12 blocks, and one without residuals ...")
     model, loss = trained_model()
     _, plain_loss = trained_model(residual=False)
-    print(f"loss with residuals {loss:.2f}, without them {plain_loss:.2f}; guessing is {np.log(N_TOKENS):.2f}\n")
+    print(f"loss with residuals {loss:.2f}, without them {plain_loss:.2f}; guessing is {np.log(VOCAB_SIZE):.2f}\n")
 
     paths = path_lengths(model)
     shares = shares_of(paths)
@@ -57,7 +57,7 @@ def main(arguments=None):
 
 def trained_model(n_blocks=12, n_steps=200, residual=True, seed=0):
     """A language model of pre-norm blocks, trained on the task, and its loss on all sequences of the task."""
-    model = LanguageModel(N_TOKENS, LENGTH, n_blocks, 24, 2, 48, norm="pre", residual=residual, rng=seed)
+    model = LanguageModel(VOCAB_SIZE, LENGTH, n_blocks, 24, 2, 48, norm="pre", residual=residual, rng=seed)
     train(model, n_steps, np.random.default_rng(seed))
     tokens, following = all_sequences()
     with no_grad():

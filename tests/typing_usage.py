@@ -210,7 +210,7 @@ def use_blocks() -> None:
         assert_type(fault.kind, str)
     assert_type(blocks.draw_residual_gradients(loss, x), Picture)
 
-    model = blocks.LanguageModel(n_tokens=9, max_length=4, n_blocks=1, d_model=4, n_heads=2, d_ff=8, rng=0)
+    model = blocks.LanguageModel(vocab_size=9, max_length=4, n_blocks=1, d_model=4, n_heads=2, d_ff=8, rng=0)
     assert_type(model([1, 2, 3]), Tensor)
     assert_type(model.probabilities(np.array([[1, 2]])), Tensor)
     assert_type(model.blocks[0].feed_forward.up.weight.grad, np.ndarray | None)

@@ -9,7 +9,7 @@ from minigrad.optim import AdamW
 
 
 def small(**options):
-    return LanguageModel(n_tokens=10, max_length=8, n_blocks=2, d_model=8, n_heads=2, d_ff=16, rng=0, **options)
+    return LanguageModel(vocab_size=10, max_length=8, n_blocks=2, d_model=8, n_heads=2, d_ff=16, rng=0, **options)
 
 
 def test_probabilities_add_up_to_one():
