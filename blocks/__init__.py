@@ -10,29 +10,31 @@ from blocks.lesson import lesson_block
 from blocks.transformer import Stack, TransformerBlock
 from minigrad import residuals
 from minigrad.recording import add_library_folder
-from minigrad.residuals import (
-    GradientFault,
-    GradientFaults,
-    GradientPaths,
-    ResidualGradient,
-    ResidualGradients,
-    gradient_faults,
-    gradient_paths,
-    residual_gradients,
-)
 
 if TYPE_CHECKING:
-    from minigrad.residuals import draw_residual_gradients, plot_path_lengths, plot_residual_gradients
+    from minigrad.residuals import (
+        GradientFault,
+        GradientFaults,
+        GradientPaths,
+        ResidualGradient,
+        ResidualGradients,
+        draw_residual_gradients,
+        gradient_faults,
+        gradient_paths,
+        plot_path_lengths,
+        plot_residual_gradients,
+        residual_gradients,
+    )
 else:  # hidden from type checkers, which would otherwise accept any name
 
     def __getattr__(name):
-        if name in residuals.ON_DEMAND:
+        if name in residuals.__all__:
             return getattr(residuals, name)
         raise AttributeError(f"module 'blocks' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return __all__  # so that Tab and help() show what is loaded on demand, too
+    return __all__  # Tab and help() show what is loaded on demand, too
 
 
 add_library_folder(__file__)

@@ -6,36 +6,44 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from minigrad.residuals.faults import gradient_faults
-from minigrad.residuals.split import gradient_paths, residual_gradients
-from minigrad.residuals.tables import (
-    GradientFault,
-    GradientFaults,
-    GradientPaths,
-    ResidualGradient,
-    ResidualGradients,
-)
-
-# Loaded when they are first asked for: drawing takes time to import, and matplotlib may be missing.
+# Each is loaded when it is first asked for, so that a script that trains does not wait for what it does not use.
 ON_DEMAND = {
-    "draw_residual_gradients": "minigrad.residuals.picture",
-    "plot_path_lengths": "minigrad.residuals.plots",
-    "plot_residual_gradients": "minigrad.residuals.plots",
+    "minigrad.residuals.faults": ("gradient_faults",),
+    "minigrad.residuals.picture": ("draw_residual_gradients",),
+    "minigrad.residuals.plots": ("plot_path_lengths", "plot_residual_gradients"),
+    "minigrad.residuals.split": ("gradient_paths", "residual_gradients"),
+    "minigrad.residuals.tables": (
+        "GradientFault",
+        "GradientFaults",
+        "GradientPaths",
+        "ResidualGradient",
+        "ResidualGradients",
+    ),
 }
 
 if TYPE_CHECKING:
+    from minigrad.residuals.faults import gradient_faults
     from minigrad.residuals.picture import draw_residual_gradients
     from minigrad.residuals.plots import plot_path_lengths, plot_residual_gradients
+    from minigrad.residuals.split import gradient_paths, residual_gradients
+    from minigrad.residuals.tables import (
+        GradientFault,
+        GradientFaults,
+        GradientPaths,
+        ResidualGradient,
+        ResidualGradients,
+    )
 else:  # hidden from type checkers, which would otherwise accept any name
 
     def __getattr__(name):
-        if name in ON_DEMAND:
-            return getattr(importlib.import_module(ON_DEMAND[name]), name)
+        for module, names in ON_DEMAND.items():
+            if name in names:
+                return getattr(importlib.import_module(module), name)
         raise AttributeError(f"module 'minigrad.residuals' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return __all__  # so that Tab and help() show what is loaded on demand, too
+    return __all__  # Tab and help() show what is loaded on demand, too
 
 
 __all__ = [
