@@ -32,9 +32,8 @@ else:  # hidden from type checkers, which would otherwise accept any name
             return getattr(residuals, name)
         raise AttributeError(f"module 'blocks' has no attribute {name!r}")
 
-
-def __dir__() -> list[str]:
-    return __all__  # Tab and help() show what is loaded on demand, too
+    def __dir__():  # for Tab and help(), which would not see what is loaded on demand
+        return __all__
 
 
 add_library_folder(__file__)

@@ -41,9 +41,8 @@ else:  # hidden from type checkers, which would otherwise accept any name
                 return getattr(importlib.import_module(module), name)
         raise AttributeError(f"module 'minigrad.residuals' has no attribute {name!r}")
 
-
-def __dir__() -> list[str]:
-    return __all__  # Tab and help() show what is loaded on demand, too
+    def __dir__():  # for Tab and help(), which would not see what is loaded on demand
+        return __all__
 
 
 __all__ = [
