@@ -150,7 +150,6 @@ def test_a_hundred_parallel_blocks_cost_no_more_than_a_hundred_times_one():
         np.testing.assert_array_equal(two.branch, 0)
 
 
-@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # 0 / 0, where nobody looks
 def test_a_where_inside_a_branch_keeps_its_zeros():
     """The side that `where` did not take gets exactly 0, in every part; its root has a safe input, see why()."""
     x = Tensor([0.0, 0.0, 4.0], requires_grad=True)
@@ -161,6 +160,18 @@ def test_a_where_inside_a_branch_keeps_its_zeros():
         assert_equal_parts(gradient_paths(loss, x, by).values(), x.grad, 1e-12)
     (root, _) = residual_gradients(loss, x)
     np.testing.assert_array_equal(root.branch[:2], 0)
+
+
+@pytest.mark.filterwarnings("ignore:(invalid value|divide by zero) encountered:RuntimeWarning")  # 0 * inf, wanted here
+def test_a_gradient_that_is_nan_has_nan_in_the_part_that_made_it():
+    x = Tensor([0.0, 4.0], requires_grad=True)
+    loss = residual_add(x, where(x.data > 0, x.sqrt(), 0.0), "root").sum()
+    loss.backward()
+    routes = gradient_paths(loss, x)
+    np.testing.assert_array_equal(np.isnan(x.grad), [True, False])
+    np.testing.assert_array_equal(np.isnan(routes["branch",]), [True, False])
+    np.testing.assert_array_equal(routes["skip",], [1, 1])
+    np.testing.assert_array_equal(sum(routes.values()), x.grad)
 
 
 def test_residual_inside_a_branch():
