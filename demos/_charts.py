@@ -3,7 +3,8 @@
 from contextlib import suppress
 from math import log10
 
-from minigrad.residuals.plots import BRANCH, OTHER, SKIP, TOTAL, caption, new_figure, saved
+from minigrad.drawing.colors import SERIES
+from minigrad.residuals.plots import caption, new_figure, saved
 
 WIDTH = 40
 

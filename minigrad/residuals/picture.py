@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.drawing import Picture, draw
-from minigrad.drawing.collapse import outer_depth
+from minigrad.drawing.view import outer_depth
 from minigrad.graph import Graph
 from minigrad.ops.residual import ResidualAdd
 from minigrad.residuals.split import Between

@@ -19,8 +19,6 @@ from minigrad.residuals.tables import GradientPaths, ResidualGradients, share
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which colour-blind readers tell apart; line styles and markers differ as well.
-TOTAL, SKIP, BRANCH, OTHER = "#000000", "#0072B2", "#D55E00", "#009E73"
 MOST_NAMES = 24  # up to so many residuals are named on the axis; with more they are numbered
 
 
@@ -97,8 +95,8 @@ def plot_path_lengths(paths: GradientPaths, path: str | Path | None = None) -> "
     shares.xaxis.get_major_locator().set_params(integer=True)
     caption(
         figure,
-        "Each bar is the sum of all routes that pass so many branches and take the skip at all other residuals. Above, "
-        "its norm; below, its component along the whole gradient, which adds up to 100 percent.",
+        "Each bar is the sum of all routes that pass that number of branches and take the skip at all other residuals. "
+        "Above, its norm; below, its component along the whole gradient, which adds up to 100 percent.",
     )
     return saved(figure, path)
 
