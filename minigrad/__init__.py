@@ -38,12 +38,12 @@ from minigrad.tensor import Tensor
 
 # Loaded when they are first asked for, so that a script that trains does not wait for what it does not use.
 ON_DEMAND = {
-    "minigrad.debugging": ("break_at", "detect_anomaly", "explain", "why"),
+    "minigrad.debugging": ("break_at", "detect_anomaly", "explain", "find", "find_all", "why"),
     "minigrad.drawing": ("Graph", "draw", "write_stepper"),
 }
 
 if TYPE_CHECKING:
-    from minigrad.debugging import break_at, detect_anomaly, explain, why
+    from minigrad.debugging import break_at, detect_anomaly, explain, find, find_all, why
     from minigrad.drawing import Graph, draw, write_stepper
 else:  # unseen by type checkers, which would take it for leave to ask for any name
 
@@ -79,6 +79,8 @@ __all__ = [
     "expand_dims",
     "explain",
     "expm1",
+    "find",
+    "find_all",
     "flatten",
     "gelu",
     "getitem",

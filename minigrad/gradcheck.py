@@ -76,29 +76,24 @@ def gradcheck(
         function = NewOpEachTime(function)
 
     y, grads, weights = weighted_gradients(function, arrays, checked, seed)
-    name = name_of(function, y)
+    name = subject(function, y)
     refuse_what_changes(name, function, arrays, checked, seed, y, grads)
 
     compared, kinks, wrong = 0, [], []
     for i in checked:
         for index in np.ndindex(arrays[i].shape):
             grad = grads[i][index]
-            for width in (step, step / 100, step * min(1.0, abs(arrays[i][index])) or step):
-                left, right, noise = slopes_and_noise(function, arrays, i, index, weights, width)
-                smooth = not is_apart(left, right, noise)
-                if smooth and is_close(grad, (left + right) / 2, rtol, atol + noise):
-                    refuse_what_drowns(name, i, index, grad, noise)
-                    compared += 1
-                    break
+            verdict, slope = judge(grad, function, arrays, i, index, weights, step, rtol, atol)
+            if verdict == "kink":
+                kinks.append((i, index))
+            elif verdict == "right":
+                refuse_what_drowns(name, i, index, grad, slope.noise)
+                compared += 1
             else:
-                at_an_edge = not np.isfinite(left + right)
-                if at_an_edge or (not smooth and min(left, right) - atol <= grad <= max(left, right) + atol):
-                    kinks.append((i, index))
-                else:
-                    refuse_what_drowns(name, i, index, grad, rounding(y.data, step * max(1.0, abs(arrays[i][index]))))
-                    wrong.append((i, index, grad, left, right))
+                refuse_what_drowns(name, i, index, grad, rounding(y.data, step * max(1.0, abs(arrays[i][index]))))
+                wrong.append((i, index, grad, slope))
     if wrong:
-        raise GradcheckError(in_words(name, wrong, compared + len(kinks) + len(wrong)))
+        raise GradcheckError(error_message(name, wrong, compared + len(kinks) + len(wrong)))
     return GradcheckReport(compared, kinks)
 
 
@@ -160,14 +155,44 @@ def refuse_what_drowns(name, i, index, grad, noise):
         )
 
 
-def slopes(function, arrays, i, index, weights, step):
-    """The slopes of L = sum(w y) along one entry, to the left and to the right of its value."""
-    left, right, _ = slopes_and_noise(function, arrays, i, index, weights, step)
-    return left, right
+class Slope(NamedTuple):
+    """The slope of L = sum(w y) along one entry of an input, by differences to the left and right of its value.
+
+    `noise` is how far the rounding of y may have moved them.
+    """
+
+    left: float
+    right: float
+    noise: float
+
+    @property
+    def middle(self) -> float:
+        return (self.left + self.right) / 2
+
+    @property
+    def is_smooth(self) -> bool:
+        """False if both sides are further apart than a smooth curve bends between them, or if one is not finite."""
+        bend = max(1e-3 * max(abs(self.left), abs(self.right)), 1e-6, self.noise)
+        return bool(abs(self.right - self.left) <= bend)
 
 
-def slopes_and_noise(function, arrays, i, index, weights, step):
-    """The same, and how far the rounding of y may have moved them."""
+def judge(grad, function, arrays, i, index, weights, step, rtol, atol):
+    """Compare a gradient with the slope that is measured at its entry: ("right", "wrong" or "kink", the slope).
+
+    If they disagree it looks again with smaller steps. At a kink every gradient between both sides is right; the edge
+    of where a function is defined (sqrt at 0) counts as a kink.
+    """
+    for width in (step, step / 100, step * min(1.0, abs(arrays[i][index])) or step):
+        slope = measure_slope(function, arrays, i, index, weights, width)
+        if slope.is_smooth and is_close(grad, slope.middle, rtol, atol + slope.noise):
+            return "right", slope
+    at_an_edge = not np.isfinite(slope.middle)
+    is_between = min(slope.left, slope.right) - atol <= grad <= max(slope.left, slope.right) + atol
+    return "kink" if at_an_edge or (not slope.is_smooth and is_between) else "wrong", slope
+
+
+def measure_slope(function, arrays, i, index, weights, step):
+    """The slope along `arrays[i][index]`; the differences are over step * max(1, |its value|)."""
     width = step * max(1.0, abs(arrays[i][index]))
     values = []
     with np.errstate(all="ignore"):  # beside its edge a function may be NaN
@@ -178,7 +203,7 @@ def slopes_and_noise(function, arrays, i, index, weights, step):
             values.append(function(*(Tensor(array) for array in moved)).data)
         lower, middle, upper = values  # subtracted before they are summed, so that what stays the same adds no rounding
         left, right = ((middle - lower) * weights).sum() / width, ((upper - middle) * weights).sum() / width
-    return left, right, rounding(middle[lower != upper], width)
+    return Slope(left, right, rounding(middle[lower != upper], width))
 
 
 def rounding(y, width):
@@ -187,25 +212,20 @@ def rounding(y, width):
 
 
 def is_close(grad, slope, rtol, atol):
-    return abs(grad - slope) <= atol + rtol * max(abs(grad), abs(slope))
+    return np.isfinite(grad) and abs(grad - slope) <= atol + rtol * max(abs(grad), abs(slope))
 
 
-def is_apart(left, right, noise=0.0):
-    """True if two slopes differ by more than a smooth curve bends between them, or if one is none."""
-    return not abs(right - left) <= max(1e-3 * max(abs(left), abs(right)), 1e-6, noise)
+def error_message(name, wrong, total):
+    i, index, grad, slope = wrong[0]
+    return (
+        f"gradcheck: {name}: input {i}, index {index}: got gradient {grad:.10g}, "
+        f"expected {slope.middle:.10g} from finite differences "
+        f"({slope.left:.10g} to the left, {slope.right:.10g} to the right); {len(wrong)} of {total} entries are wrong"
+    )
 
 
-def name_of(function, y):
+def subject(function, y):
     """What messages call the thing that is checked: the op, or the function and the op that made its result."""
     last = y.op.name if y.op is not None else "a leaf"
     name = getattr(function, "__name__", type(function).__name__)
     return last if name in ("<lambda>", last) else f"{name} (its result is from {last})"
-
-
-def in_words(name, wrong, total):
-    i, index, grad, left, right = wrong[0]
-    return (
-        f"gradcheck: {name}: input {i}, index {index}: got gradient {grad:.10g}, "
-        f"expected {(left + right) / 2:.10g} from finite differences "
-        f"({left:.10g} to the left, {right:.10g} to the right); {len(wrong)} of {total} entries are wrong"
-    )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minigrad import Tensor
-from minigrad.debugging.paths import readers
+from minigrad.debugging.reporting import consumers
 
 
 def leaf(*numbers):
@@ -159,6 +159,6 @@ def test_freed_with_the_tensor():
         assert alive() is not None
         del y
         assert alive() is None
-        assert readers(x) == []
+        assert consumers(x) == []
     finally:
         gc.enable()

@@ -53,7 +53,7 @@ def test_stops_at_a_full_name_forward_and_backward(stops):
         ("softmax", ["blocks.1.attention.softmax", "blocks.0.attention.softmax"]),
         ("attention.softmax", ["blocks.1.attention.softmax", "blocks.0.attention.softmax"]),
         ("blocks.0.*max", ["blocks.0.attention.softmax"]),
-        ("blocks.[0].attention.softmax", ["blocks.0.attention.softmax"]),
+        ("blocks.?.attention.softmax", ["blocks.1.attention.softmax", "blocks.0.attention.softmax"]),
         (Softmax, ["blocks.1.attention.softmax", "blocks.0.attention.softmax"]),
         (Relu, ["blocks.1.feed_forward.relu", "blocks.0.feed_forward.relu"]),
         (
@@ -68,6 +68,18 @@ def test_names_globs_classes_and_conditions(stops, where, paths):
     with break_at(where):
         loss.backward()
     assert names(stops) == [("backprop", path) for path in paths]
+
+
+def test_brackets_in_the_name_of_a_scope_are_literal(stops):
+    """blocks[0] is how a program would write it; brackets mean no choice of characters."""
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    with scope("blocks[0]"):
+        y = x.softmax()
+    with scope("blocks0"):
+        loss = y.softmax().norm()
+    with break_at("blocks[0].softmax"):
+        loss.backward()
+    assert names(stops) == [("backprop", "blocks[0].softmax")]
 
 
 def test_a_condition_on_the_size_of_the_gradient(stops):
@@ -168,7 +180,7 @@ def test_a_name_that_never_comes_is_answered_with_those_that_came(stops):
 
 def test_the_name_of_a_leaf_is_answered_with_the_ops_that_read_it(stops):
     x = Tensor([1.0, 2.0], requires_grad=True, name="x")
-    with pytest.warns(UserWarning, match=r"'x' is a leaf.* read by multiply, tanh$"), break_at("x"):
+    with pytest.warns(UserWarning, match=r"'x' is a leaf.* its consumers are multiply, tanh$"), break_at("x"):
         (x.tanh() + x * 2).sum().backward()
     assert stops == []
 

@@ -12,7 +12,7 @@ from blocks import MultiHeadAttention, Stack, TransformerBlock
 from minigrad import Op, Tensor, cross_entropy, dropout, embedding, log, no_grad, sqrt, where
 from minigrad.arrays import norm
 from minigrad.debugging import why
-from minigrad.debugging.paths import readers
+from minigrad.debugging.reporting import consumers
 
 
 def leaf(*numbers, name="w"):
@@ -505,7 +505,7 @@ def test_detach_keeps_nothing_alive():
         w = leaf(0.5)
         for _ in range(10):
             state = (state * w).tanh().detach()
-        alive = readers(w)
+        alive = consumers(w)
     finally:
         gc.enable()
     assert alive == []

@@ -1,18 +1,30 @@
-"""explain: where one tensor's gradient came from, and what its op's rule made of it, in words and numbers."""
+"""explain: what one tensor's gradient is the sum of, and what its op's rule delivers to its inputs."""
 
 import numpy as np
 
 from minigrad.arrays import norm
 from minigrad.backprop import topological_order
-from minigrad.debugging.paths import readers
-from minigrad.debugging.rule_check import Check, check_rule
-from minigrad.debugging.words import amount, input_names, made_at, name_of, numbers_of, result_name, rule_of
+from minigrad.debugging.reporting import (
+    amount,
+    consumers,
+    docstring_of,
+    input_names,
+    made_at,
+    name_of,
+    numbers_of,
+    result_name,
+    twin_of,
+)
+from minigrad.gradcheck import judge
+from minigrad.gradients import delivered
 from minigrad.op import Op
 from minigrad.tensor import Tensor
 
+ENTRIES = 32  # of each input that are compared with finite differences
+
 
 class Contribution:
-    """What one reader delivered to the tensor: `op`'s gradient for its input number `index`."""
+    """What one consumer delivered to the tensor: `op`'s gradient for its input number `index`."""
 
     def __init__(self, op: Op, index: int, gradient: np.ndarray):
         self.op, self.index, self.gradient = op, index, gradient
@@ -40,12 +52,40 @@ class Delivery:
         return f"<delivery to {self.name} {self.tensor.shape}, {size}, summed over axes {self.summed_axes}>"
 
 
+class Check:
+    """An op's rule against finite differences, at the values with which the op was used.
+
+    Attributes:
+        compared: number of entries whose gradient agreed with the slope.
+        skipped: number of entries at a kink, or not finite.
+        unseen: number of entries that were not compared, since only `ENTRIES` of each input are.
+        worst: the largest difference between a gradient and its slope.
+        wrong: the first entry that disagrees, as (input, index, gradient, slope); None if all agree.
+    """
+
+    def __init__(self) -> None:
+        self.compared = self.skipped = self.unseen = 0
+        self.worst = 0.0
+        self.wrong: tuple[str, tuple[int, ...], float, float] | None = None
+
+    def __bool__(self) -> bool:
+        return self.wrong is None
+
+    def __str__(self):
+        if self.wrong is not None:
+            name, index, gradient, slope = self.wrong
+            return f"WRONG: dL/d{name} at index {index} is {gradient:.8g}, but the slope is {slope:.8g}"
+        words = f"the rule agrees in {self.compared} entries, to within {self.worst:.1g}"
+        words += f"; {self.skipped} at a kink or not finite were left out" if self.skipped else ""
+        return words + (f"; {self.unseen:,} were not looked at (only {ENTRIES} of an input are)" if self.unseen else "")
+
+
 class Explanation:
     """What `explain` found. `print()` of it is the whole text.
 
     Attributes:
         tensor: what was explained.
-        contributions: what each of its readers delivered; they add up to the gradient of the last pass.
+        contributions: what each of its consumers delivered; they add up to the gradient of the last pass.
         deliveries: what its op made of that for each of its own inputs; empty for a leaf.
         check: of the op's rule against finite differences; None for a leaf.
     """
@@ -73,7 +113,7 @@ class Explanation:
 def explain(tensor: Tensor, loss: Tensor | None = None) -> Explanation:
     """Explain a tensor's gradient: its op's rule, who contributed, what went on to the inputs, and whether it is right.
 
-    Call it after ``backward()``, which keeps what every reader delivered.
+    Call it after ``backward()``, which keeps what every consumer delivered.
 
     Args:
         tensor: any tensor of a graph.
@@ -109,8 +149,8 @@ def explain(tensor: Tensor, loss: Tensor | None = None) -> Explanation:
 
 
 def contributions_to(tensor):
-    """What the readers of a tensor delivered to it, in the order of a backward pass."""
-    delivered = [op for op in reversed(readers(tensor)) if op.grad_inputs is not None]
+    """What the consumers of a tensor delivered to it, in the order of a backward pass."""
+    delivered = [op for op in reversed(consumers(tensor)) if op.grad_inputs is not None]
     edges = [(op, i) for op in delivered for i, x in enumerate(op.inputs) if x is tensor]
     return [Contribution(op, i, op.grad_inputs[i]) for op, i in edges if op.grad_inputs[i] is not None]
 
@@ -139,7 +179,7 @@ def summed_axes(shape, target):
 
 
 def rule_lines(op):
-    first, *more = rule_of(op)
+    first, *more = docstring_of(op)
     lines = [f"  rule: {first}"] + [f"        {line}" for line in more if line] + [f"  made at {made_at(op)}"]
     for name, x in zip(input_names(op), op.inputs, strict=True):
         lines.append(f"  reads {name} = {name_of(x)} {numbers_of(x.data)}")
@@ -153,7 +193,7 @@ def gradient_lines(tensor, contributions):
         return [f"  dL/d{y}: not computed; why(tensor, loss) says more"]
     lines = [f"  dL/d{y} {amount(tensor.grad)}"]
     if not contributions:
-        lines.append("    given to backward(), or its readers are gone: keep the loss to see who contributed")
+        lines.append("    given to backward(), or its consumers are gone: keep the loss to see who contributed")
         return lines
     lines[0] += f", the sum of {len(contributions)} contribution{'s' * (len(contributions) > 1)}"
     for c in contributions:
@@ -168,7 +208,7 @@ def gradient_lines(tensor, contributions):
 def delivery_line(delivery):
     words = f"  delivers dL/d{delivery.name} "
     if delivery.gradient is None:
-        return words + f"to nobody: {name_of(delivery.tensor)} gets no gradient here"
+        return words + f"to no input: {name_of(delivery.tensor)} gets no gradient here"
     words += f"to {name_of(delivery.tensor)}: {amount(delivery.gradient)}"
     if delivery.summed_axes:
         axes = ", ".join(map(str, delivery.summed_axes))
@@ -180,3 +220,58 @@ def delivery_line(delivery):
 
 def is_behind(op, loss):
     return any(tensor.op is op for tensor in topological_order(loss))
+
+
+class Replay:
+    """An op as a function that can be called again and again; each call runs a copy.
+
+    Results that are not finite at the point itself count as 0, so that they do not drown the others.
+    """
+
+    def __init__(self, op, arrays):
+        self.op = op
+        self.finite = True
+        self.finite = np.isfinite(self(*map(Tensor, arrays)).data)
+
+    def __call__(self, *tensors):
+        y = twin_of(self.op).forward(*(x.data for x in tensors))
+        return Tensor.from_op(np.where(self.finite, y, 0), None)
+
+
+def check_rule(op):
+    """The op's rule against finite differences, in float64, on some entries of each input; see `gradcheck`."""
+    with np.errstate(all="ignore"):
+        arrays = [x.data.astype(np.float64) if x.dtype.kind == "f" else x.data for x in op.inputs]
+        replay = Replay(op, arrays)
+        y = replay(*map(Tensor, arrays)).data
+        weights = np.where(replay.finite, np.random.default_rng(0).uniform(0.5, 1.5, y.shape), 0)
+
+        twin = twin_of(op)
+        twin.inputs = tuple(Tensor(array, requires_grad=array.dtype.kind == "f") for array in arrays)
+        twin.forward(*arrays)
+        grads = delivered(twin, twin.backward(weights))
+
+        check = Check()
+        for i, grad in enumerate(grads):
+            if grad is not None:
+                check_entries(check, grad, replay, arrays, i, weights)
+    return check
+
+
+def check_entries(check, grad, replay, arrays, i, weights):
+    """Compare some entries of dL/d(input i)."""
+    places = np.flatnonzero(np.isfinite(arrays[i]))
+    check.skipped += arrays[i].size - places.size
+    check.unseen += max(places.size - ENTRIES, 0)
+    if places.size > ENTRIES:
+        places = np.random.default_rng(0).choice(places, ENTRIES, replace=False)
+    for place in places:
+        index = tuple(int(n) for n in np.unravel_index(place, arrays[i].shape))
+        verdict, slope = judge(grad[index], replay, arrays, i, index, weights, step=1e-6, rtol=1e-5, atol=1e-7)
+        if verdict == "right":
+            check.compared += 1
+            check.worst = max(check.worst, abs(grad[index] - slope.middle))
+        elif verdict == "kink" or not (np.isfinite(grad[index]) or replay.finite.all()):
+            check.skipped += 1  # or the result is not finite, and so has no slope
+        elif check.wrong is None:
+            check.wrong = (input_names(replay.op)[i], index, float(grad[index]), slope.middle)

@@ -4,18 +4,58 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from minigrad.arrays import norm
+from minigrad.arrays import norm, sum_to_shape
 from minigrad.backprop import topological_order
-from minigrad.debugging.anomalies import made_backward, trace
-from minigrad.debugging.paths import descendants, in_words, path, readers
-from minigrad.debugging.reasons import reason, share_of_zeros
-from minigrad.debugging.words import amount, input_names, is_bad, line_at, made_at, name_of
+from minigrad.debugging.detect_anomaly import made_backward, trace
+from minigrad.debugging.reporting import (
+    amount,
+    consumers,
+    descendants,
+    input_names,
+    is_bad,
+    line_at,
+    made_at,
+    name_of,
+    path,
+    path_text,
+    twin_of,
+)
 from minigrad.op import Op
+from minigrad.ops.activations import Gelu, Relu, Sigmoid, Silu, Tanh
+from minigrad.ops.arithmetic import Add, Multiply, Subtract
+from minigrad.ops.dropout import Dropout
+from minigrad.ops.embedding import Embedding
+from minigrad.ops.linear import Linear
+from minigrad.ops.losses import CrossEntropy
+from minigrad.ops.products import Matmul
+from minigrad.ops.reductions import Max, Min
+from minigrad.ops.selection import Clip, Maximum, Minimum, Where
+from minigrad.ops.shapes import Getitem
+from minigrad.ops.softmax import LogSoftmax, Softmax
 from minigrad.tensor import Tensor
 
 SMALL = 1e-6  # a gradient this much below the loss's own is worth an explanation
 MANY = 5  # places that are listed one by one
 KEEP = "If inner gradients were not kept: run backward() again, without retain_grads=False, and ask again."
+CANCELLED = 1e-3  # terms "cancel" if their sum is below this fraction of the sum of their sizes
+
+# For ops that let an element through or not: a word for it, and what is the case where its slope is 0.
+FLAT = {
+    Relu: ("dead relu", "of its inputs are at or below 0, where its slope is 0"),
+    Sigmoid: ("saturated sigmoid", "of its inputs are so large that its slope rounds to 0"),
+    Tanh: ("saturated tanh", "of its inputs are so large that its slope rounds to 0"),
+    Gelu: ("saturated gelu", "of its inputs are so far below 0 that its slope rounds to 0"),
+    Silu: ("saturated silu", "of its inputs are so far below 0 that its slope rounds to 0"),
+    Clip: ("clipped", "of its inputs are outside of its bounds"),
+    Dropout: ("dropped", "of its inputs were dropped"),
+    Where: ("masked", "of this input was not taken: the condition chose the other side"),
+    Maximum: ("not the largest", "of this input was smaller than the other one"),
+    Minimum: ("not the smallest", "of this input was larger than the other one"),
+    Max: ("not the largest", "of its inputs are not the maximum"),
+    Min: ("not the smallest", "of its inputs are not the minimum"),
+    Getitem: ("not read", "of its input was not read by the index"),
+    Embedding: ("not read", "of the table belongs to tokens that did not occur"),
+}
 
 
 class Answer:
@@ -38,7 +78,7 @@ class Answer:
         lines = [f"The gradient of {name_of(self.tensor)} {self.tensor.shape}: {self.verdict}."]
         lines += [f"  {line}" for line in self.lines]
         if self.path:
-            lines.append(f"  path: {in_words(self.path)}")
+            lines.append(f"  path: {path_text(self.path)}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -132,7 +172,7 @@ def not_reached(tensor, loss, order):
         return Answer(tensor, verdict, lines)
 
     lines = [f"{name_of(loss)} was not made from it."]
-    others = readers(tensor)
+    others = consumers(tensor)
     if others:
         lines.append(f"It is read by {others[0].path}, made at {made_at(others[0])}, which does not lead there.")
     else:
@@ -183,7 +223,7 @@ def grad_of_pass(tensor, behind):
     return tensor.grad if grad is None else grad
 
 
-def hooked(behind):
+def changed_by_hooks(behind):
     """(tensor, gradient that came) for each tensor whose hooks got a gradient, the nearest to the loss first."""
     pairs = [(t, arrived(t, behind)) for t in reversed(behind) if t.hooks and t.grad is not None]
     return [(t, came) for t, came in pairs if came is not None]
@@ -197,9 +237,10 @@ def is_not_finite(tensor, loss, behind):
         return Answer(tensor, "nan", lines, path(tensor, loss), anomaly.op)
     for y, i, grad_x in reversed(recorded(behind)):
         if grad_x is not None and is_bad(grad_x) and not is_bad(y.grad):
-            anomaly = made_backward(y, i, y.grad, grad_x, loss)
+            grads = {t: t.grad for t in topological_order(loss) if t.op is not None and t.grad is not None}
+            anomaly = made_backward(y, i, grad_x, grads, loss)
             return Answer(tensor, "nan", anomaly.lines, path(tensor, y) + path(y, loss)[1:], y.op)
-    for t, came in hooked(behind):
+    for t, came in changed_by_hooks(behind):
         if is_bad(t.grad) and not is_bad(came):
             return Answer(tensor, "nan", [hook_line(t, came)], path(tensor, t) + path(t, loss)[1:])
     lines = ["No rule made it of finite numbers, as far as the last pass has left a trace.", KEEP]
@@ -213,7 +254,7 @@ def is_zero(tensor, loss, behind):
         for y, i, grad_x in reversed(recorded(behind))
         if y.grad.any() and grad_x is not None and not grad_x.any()
     ]
-    hooks = [(t, came) for t, came in hooked(behind) if came.any() and not t.grad.any()]
+    hooks = [(t, came) for t, came in changed_by_hooks(behind) if came.any() and not t.grad.any()]
     if places or hooks:
         return lost_at(tensor, loss, places, hooks, "It is 0 everywhere.")
     if loss.grad is not None and not loss.grad.any():
@@ -223,7 +264,7 @@ def is_zero(tensor, loss, behind):
     return Answer(
         tensor,
         "cancelled",
-        ["It is 0 everywhere, though no rule made zeros of it: what its readers delivered adds up to 0."],
+        ["It is 0 everywhere, though no rule made zeros of it: what its consumers delivered adds up to 0."],
         path(tensor, loss),
     )
 
@@ -265,7 +306,7 @@ def is_there(tensor, grad, loss, behind):
         (norm(grad_x) / norm(y.grad), y, i) for y, i, grad_x in recorded(behind) if y.grad.any() and grad_x is not None
     ]
     if kept and loss.grad is not None and norm(grad) < SMALL * norm(loss.grad):
-        hooks = [(t, came) for t, came in hooked(behind) if norm(t.grad) < SMALL * norm(came)]
+        hooks = [(t, came) for t, came in changed_by_hooks(behind) if norm(t.grad) < SMALL * norm(came)]
         if hooks:
             return lost_at(tensor, loss, [], hooks, lines[0])
         share, y, i = min(kept, key=lambda entry: entry[0])
@@ -280,3 +321,130 @@ def is_there(tensor, grad, loss, behind):
         if added > 0:
             lines.append(f"{op.path} adds zeros: {sentence}.")
     return Answer(tensor, "partly zero", lines, way)
+
+
+# Why one rule delivers zeros, or little: what the op's saved arrays say.
+
+
+def reason(op, i, grad_output):
+    """A word, and a sentence: what keeps the rule of `op` from delivering more to its input `i`."""
+    with np.errstate(all="ignore"):
+        if underflows(op, i, grad_output):
+            return underflow(grad_output)
+        if type(op) in SPECIAL:
+            return SPECIAL[type(op)](op, i, grad_output)
+        if type(op) in FLAT and op.inputs[i].size:
+            word, sentence = FLAT[type(op)]
+            slope = op.backward(np.ones_like(grad_output))[i]
+            if slope.all():
+                return "small slope", f"its slope is at most {max_abs(slope):.2g}"
+            return word, f"{share_of_zeros(slope):.0%} {sentence}"
+    return flat(op, i)
+
+
+def flat(op, i):
+    """What is left to say where nothing more is known about an op."""
+    if not op.inputs[i].size:
+        return "flat", "its input has no elements"
+    if op.grad_inputs[i].any():
+        return "small slope", "its rule makes little of this gradient"
+    return "flat", "its rule makes zeros of this gradient"
+
+
+def underflows(op, i, grad_output):
+    """Whether zeros would not be zeros if the incoming gradient were larger: a rule is linear in it."""
+    size = max_abs(grad_output)
+    if not 0 < size < 1 or np.any(op.backward(grad_output)[i]):
+        return False
+    return bool(np.any(op.backward(grad_output / size)[i]))
+
+
+def underflow(grad_output):
+    smallest = np.finfo(grad_output.dtype).smallest_subnormal
+    return (
+        "underflow",
+        f"the incoming gradient is at most {max_abs(grad_output):.2g}; times its slope that is below {smallest:.2g}, "
+        f"the smallest {grad_output.dtype} number, so it rounds to 0",
+    )
+
+
+def term(op, i, grad_output):
+    """For sums: a bias, or an input that broadcasting repeated, gets the sum of all that arrives where it went."""
+    got, sizes = norm(op.grad_inputs[i]), norm(without_signs(op, i, grad_output))
+    if got >= CANCELLED * sizes:
+        return flat(op, i)
+    return (
+        "cancelled",
+        f"what arrives is added up over the rows and cancels: its sizes add up to {sizes:.2g}, its sum is {got:.2g}. "
+        "So a shift of all rows alike moves nothing, as with the keys of an attention, where softmax ignores it",
+    )
+
+
+def factor(op, i, grad_output):
+    """For products of the inputs 0 and 1, summed or not, with a term in input 2 if there is one."""
+    if i == 2:
+        return term(op, i, grad_output)
+    got, sizes = norm(op.grad_inputs[i]), norm(without_signs(op, i, grad_output))
+    other = op.inputs[1 - i]
+    if got < CANCELLED * sizes:
+        return (
+            "cancelled",
+            f"the sizes of its products with {name_of(other)} add up to {sizes:.2g}, but they cancel: "
+            f"their sum is {got:.2g}",
+        )
+    if not other.data.all():
+        return "multiplied by 0", f"{share_of_zeros(other.data):.0%} of the other factor, {name_of(other)}, is 0"
+    small = sizes / norm(grad_output)
+    return "small factor", f"the other factor, {name_of(other)}, is about {small:.2g} where this gradient is not 0"
+
+
+def without_signs(op, i, grad_output):
+    """What a sum of products would deliver if all numbers in it were positive, so that nothing could cancel."""
+    twin = twin_of(op)
+    twin.forward(*(np.abs(x.data) for x in op.inputs))
+    return sum_to_shape(twin.backward(np.abs(grad_output))[i], op.inputs[i].shape)
+
+
+def fitted(op, i, grad_output):
+    return "fitted", f"softmax and target differ by at most {max_abs(op.backward(np.ones(()))[0]):.2g}"
+
+
+def saturated(op, i, grad_output):
+    p = op.y if isinstance(op, Softmax) else op.p
+    if not p.any():
+        return "masked", "every row may attend to nothing"
+    rows = p.max(axis=op.axis)
+    rows = rows[rows > 0]
+    away = max(1 - rows.min(), np.finfo(p.dtype).eps)
+    if away < 0.001:
+        return (
+            "saturated softmax",
+            f"in every row one probability is 1 to within {away:.1g} and the others are near 0: its inputs "
+            f"differ by too much, so a small change moves nothing",
+        )
+    if np.all(np.ptp(grad_output, axis=op.axis) <= 1e-12 * max_abs(grad_output)):
+        return "cancelled", "its rows add up to 1 whatever comes, so the same gradient for a whole row moves nothing"
+    share = (rows > 0.999).mean()
+    if share == 0:
+        return "cancelled", "its rows add up to 1 whatever comes, and the gradient of a row is almost the same all over"
+    return "saturated softmax", f"in {share:.0%} of its rows one probability is 1 to within 0.001"
+
+
+def max_abs(array):
+    return float(np.abs(array).max(initial=0))
+
+
+def share_of_zeros(array):
+    return float(np.mean(np.asarray(array) == 0))
+
+
+SPECIAL = {
+    Softmax: saturated,
+    LogSoftmax: saturated,
+    CrossEntropy: fitted,
+    Add: term,
+    Subtract: term,
+    Multiply: factor,
+    Matmul: factor,
+    Linear: factor,
+}

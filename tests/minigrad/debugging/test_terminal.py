@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from minigrad.step import main
+from minigrad.debugging.terminal import main
 
 SCRIPT = """\
 import sys
@@ -122,7 +122,9 @@ def test_continue_to_a_name_that_this_pass_does_not_have_stays_where_it_is(walk)
 
 
 def test_continue_to_a_leaf_names_its_readers(walk):
-    assert "'x' is a leaf, which no op made, so it has no rule to stop at; it is read by layer.multiply" in walk("c x")
+    assert "'x' is a leaf, which no op made, so it has no rule to stop at; its consumers are layer.multiply" in walk(
+        "c x"
+    )
 
 
 def test_continue_to_a_name_that_came_before(walk):
