@@ -421,36 +421,136 @@ def test_eng_27_an_array_that_was_assigned_cannot_change_what_was_recorded():
 # Numerics
 
 
-def every_slope_is_right_where_taken(function, x, value, grad):
+def assert_zero_times_inf(function, cured, x, value, grad, right):
+    """The value is right; 0 * inf makes NaN of the gradient, and `why` tells; the cured form's gradient is right."""
+    leaf = Tensor(x, requires_grad=True)
     with np.errstate(all="ignore"):
-        y, (got,) = gradients(function, [array(x)])
-    assert_close(y, value)
-    assert_close(got, grad)
+        y = function(leaf)
+        y.backward(np.ones(y.shape))
+        cured_value, (cured_grad,) = gradients(cured, [array(x)])
+    assert_close(y.data, value)
+    assert_close(leaf.grad, grad)
+    assert np.isnan(leaf.grad).any()
+    assert_close(cured_value, value)
+    assert_close(cured_grad, right)
+    return mg.why(leaf, y)
 
 
 def test_num_01_the_branch_that_where_did_not_take():
+    """NaN, as in PyTorch and JAX; but sqrt is named, and the zero of where. With a safe input the slope is 1."""
     with np.errstate(invalid="ignore"):
-        assert_case("NUM-01", lambda x: mg.where(x > 0, x.sqrt(), x).sum())
+        x = Tensor(*inputs("NUM-01"), requires_grad=True, name="x")
+        loss = mg.where(x > 0, x.sqrt(), x).sum()
+        loss.backward()
+    assert_close(loss.data, -5)
+    assert np.isnan(x.grad).all()
+    answer = mg.why(x, loss)
+    assert (answer.verdict, answer.cause.name) == ("nan", "sqrt")
+    assert "0 * nan is NaN: the slope of sqrt is nan there, and the gradient that came is 0" in str(answer)
+    assert f"zero from  where, which did not take that element, made at {__file__}:" in str(answer)
+    assert "cure       a safe input for sqrt where its result is not taken: sqrt(where(condition, x, 1))" in str(answer)
+    assert_case("NUM-01", lambda x: mg.where(x > 0, mg.where(x > 0, x, 1).sqrt(), x).sum())
+
+
+FIRST = [[True], [False]]  # of two rows
 
 
 @pytest.mark.parametrize(
-    ("function", "x", "value", "grad"),
+    ("function", "cured", "x", "value", "grad", "right", "culprit", "cure"),
     [
-        (lambda x: mg.where(x > 0, x.sqrt(), x), [-1, 0, 4], [-1, 0, 2], [1, 1, 0.25]),
-        (lambda x: mg.where(x > 0, x.log(), x), [-1, 0, 4], [-1, 0, np.log(4)], [1, 1, 0.25]),
-        (lambda x: mg.where(x > 0, 1 / x, x), [-1, 0, 4], [-1, 0, 0.25], [1, 1, -1 / 16]),
-        (lambda x: mg.where(x > 0, x**-0.5, x), [-1, 0, 4], [-1, 0, 0.5], [1, 1, -1 / 16]),
-        (lambda x: mg.where(x > 0, x / 0, 2 * x), [-1, 0], [-2, 0], [2, 2]),
-        (lambda x: mg.where(x < 9, x, x.exp()), [1, 1000], [1, np.inf], [1, np.inf]),
-        (lambda x: mg.where(x < 900, x.exp(), x), [0, 1000], [1, 1000], [1, 1]),
-        (lambda x: mg.where(x > 0, x.log().exp().sqrt(), x), [-1, 0, 4], [-1, 0, 2], [1, 1, 0.25]),
-        (lambda x: mg.where(x > 0, mg.where(x > 1, (x - 1).sqrt(), x), -x), [-1, 1, 5], [1, 1, 2], [-1, 1, 0.25]),
-        (lambda x: x.where(x <= 0, x.sqrt()), [-1, 0, 4], [-1, 0, 2], [1, 1, 0.25]),
-        (lambda x: mg.where(x > 0, x.sqrt().T.reshape(3)[::-1][::-1], x), [-1, 0, 4], [-1, 0, 2], [1, 1, 0.25]),
+        (
+            lambda x: mg.where(x > 0, x.sqrt(), x),
+            lambda x: mg.where(x > 0, mg.where(x > 0, x, 1).sqrt(), x),
+            *([-1, 0, 4], [-1, 0, 2], [np.nan, np.nan, 0.25], [1, 1, 0.25]),
+            *("sqrt", "sqrt(where(condition, x, 1))"),
+        ),
+        (
+            lambda x: mg.where(x > 0, x.log(), x),
+            lambda x: mg.where(x > 0, mg.where(x > 0, x, 1).log(), x),
+            *([-1, 0, 4], [-1, 0, np.log(4)], [1, np.nan, 0.25], [1, 1, 0.25]),
+            *("log", "log(where(condition, x, 1))"),
+        ),
+        (
+            lambda x: mg.where(x > 0, 1 / x, x),
+            lambda x: mg.where(x > 0, 1 / mg.where(x > 0, x, 1), x),
+            *([-1, 0, 4], [-1, 0, 0.25], [1, np.nan, -1 / 16], [1, 1, -1 / 16]),
+            *("divide", "divide(x, where(condition, y, 1))"),
+        ),
+        (
+            lambda x: mg.where(x > 0, x**-0.5, x),
+            lambda x: mg.where(x > 0, mg.where(x > 0, x, 1) ** -0.5, x),
+            *([-1, 0, 4], [-1, 0, 0.5], [np.nan, np.nan, -1 / 16], [1, 1, -1 / 16]),
+            *("power", "power(where(condition, x, 1), p)"),
+        ),
+        (
+            lambda x: mg.where(x > 0, x / 0, 2 * x),
+            lambda x: mg.where(x > 0, x / mg.where(x > 0, 0, 1), 2 * x),
+            *([-1, 0], [-2, 0], [np.nan, np.nan], [2, 2]),
+            *("divide", "divide(x, where(condition, y, 1))"),
+        ),
+        (
+            lambda x: mg.where(x < 900, x.exp(), x),
+            lambda x: mg.where(x < 900, mg.where(x < 900, x, 1).exp(), x),
+            *([0, 1000], [1, 1000], [1, np.nan], [1, 1]),
+            *("exp", "exp(where(condition, x, 1))"),
+        ),
+        (
+            lambda x: mg.where(x > 0, x.log().exp().sqrt(), x),
+            lambda x: mg.where(x > 0, mg.where(x > 0, x, 1).log().exp().sqrt(), x),
+            *([-1, 0, 4], [-1, 0, 2], [np.nan, np.nan, 0.25], [1, 1, 0.25]),
+            *("sqrt", "sqrt(where(condition, x, 1))"),
+        ),
+        (
+            lambda x: mg.where(x > 0, mg.where(x > 1, (x - 1).sqrt(), x), -x),
+            lambda x: mg.where(x > 0, mg.where(x > 1, (mg.where(x > 1, x, 2) - 1).sqrt(), x), -x),
+            *([-1, 1, 5], [1, 1, 2], [np.nan, np.nan, 0.25], [-1, 1, 0.25]),
+            *("sqrt", "sqrt(where(condition, x, 1))"),
+        ),
+        (
+            lambda x: x.where(x <= 0, x.sqrt()),
+            lambda x: x.where(x <= 0, mg.where(x <= 0, 1, x).sqrt()),
+            *([-1, 0, 4], [-1, 0, 2], [np.nan, np.nan, 0.25], [1, 1, 0.25]),
+            *("sqrt", "sqrt(where(condition, 1, x))"),
+        ),
+        (
+            lambda x: mg.where(x > 0, x.sqrt().T.reshape(3)[::-1][::-1], x),
+            lambda x: mg.where(x > 0, mg.where(x > 0, x, 1).sqrt().T.reshape(3)[::-1][::-1], x),
+            *([-1, 0, 4], [-1, 0, 2], [np.nan, np.nan, 0.25], [1, 1, 0.25]),
+            *("sqrt", "sqrt(where(condition, x, 1))"),
+        ),
+        (
+            lambda x: mg.where(x > 0, (x.sqrt() * 3 + 1).exp(), x),
+            lambda x: mg.where(x > 0, (mg.where(x > 0, x, 1).sqrt() * 3 + 1).exp(), x),
+            *([0, 4], [0, np.exp(7)], [np.nan, np.exp(7) * 0.75], [1, np.exp(7) * 0.75]),
+            *("sqrt", "sqrt(where(condition, x, 1))"),
+        ),
+        (
+            lambda x: mg.where([False, True], x.sqrt(), 2),
+            lambda x: mg.where([False, True], mg.where([False, True], x, 1).sqrt(), 2),
+            *([0, 4], [2, 2], [np.nan, 0.25], [0, 0.25]),
+            *("sqrt", "sqrt(where(condition, x, 1))"),
+        ),
+        (
+            lambda x: mg.where(FIRST, x / x.norm(axis=-1, keepdims=True), 0),
+            lambda x: mg.where(FIRST, x / mg.where(FIRST, x.norm(axis=-1, keepdims=True), 1), 0),
+            *([[3, 4], [0, 0]], [[0.6, 0.8], [0, 0]]),
+            *([[0.032, -0.024], [np.nan, np.nan]], [[0.032, -0.024], [0, 0]]),
+            *("divide", "divide(x, where(condition, y, 1))"),
+        ),
     ],
 )
-def test_num_01_other_slopes(function, x, value, grad):
-    every_slope_is_right_where_taken(function, x, value, grad)
+def test_num_01_other_slopes(function, cured, x, value, grad, right, culprit, cure):
+    answer = assert_zero_times_inf(function, cured, array(x), value, grad, right)
+    assert answer.cause.name == culprit
+    assert "zero from  where, which did not take that element" in str(answer)
+    assert cure in str(answer)
+
+
+def test_num_01_an_infinite_slope_that_was_taken():
+    with np.errstate(over="ignore"):
+        y, (grad,) = gradients(lambda x: mg.where(x < 9, x, x.exp()), [array([1, 1000])])
+    assert_close(y, [1, np.inf])
+    assert_close(grad, [1, np.inf])
 
 
 ROW_SLOPES = {
@@ -478,33 +578,74 @@ ROW_SLOPES = {
 
 @pytest.mark.parametrize("name", ROW_SLOPES)
 def test_num_01_a_row_that_was_not_taken(name):
+    """Another row's gradient is what it is alone, that of the row itself is NaN, and 0 if its input is safe."""
     function = ROW_SLOPES[name]
-    x = array([[2.0, 3.0], [-1.0, 0.0]])
+    x = Tensor([[2.0, 3.0], [-1.0, 0.0]], requires_grad=True)
     with np.errstate(all="ignore"):
-        _, (grad,) = gradients(lambda x: mg.where([[True], [False]], function(x), 0).tanh(), [x])
-        _, (alone,) = gradients(lambda x: function(x)[:1].tanh(), [np.concatenate([x[:1], x[:1]])])
-    assert_close(grad[0], alone[0])
-    assert_close(grad[1], [0, 0])
+        loss = mg.where(FIRST, function(x), 0).tanh().sum()
+        loss.backward()
+        _, (alone,) = gradients(lambda x: function(x)[:1].tanh(), [np.concatenate([x.data[:1], x.data[:1]])])
+    assert_close(x.grad[0], alone[0])
+    assert np.isnan(x.grad[1]).any()
+    answer = str(mg.why(x, loss))
+    assert "the gradient that came is 0" in answer
+    assert "zero from  where, which did not take that element" in answer
+    _, (cured,) = gradients(lambda x: mg.where(FIRST, function(mg.where(FIRST, x, 1)), 0).tanh(), [x.data])
+    assert_close(cured, [alone[0], [0, 0]])
 
 
 def test_num_01_weights_behind_a_row_that_was_not_taken():
+    """A bias is only added, so its gradient is finite; weights and gain are multiplied by the row's NaN."""
     x = array([[2.0, 3.0], [-1.0, 0.0]])
-    weights = array([[1.0, 2.0], [3.0, 4.0]])
+
+    def product(w, x):
+        return mg.where(FIRST, x.log() @ w, 0)
+
+    def norm(gain, bias, x):
+        return mg.where(FIRST, mg.layer_norm(x.log(), gain, bias), 0)
+
+    def safe(x):
+        return mg.where(FIRST, x, 1)
+
+    w = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True, name="w")
     with np.errstate(all="ignore"):
-        _, (_, grad) = gradients(lambda x, w: mg.where([[True], [False]], x.log() @ w, 0), [x, weights])
-        assert_close(grad, np.log(x[:1]).T @ np.ones((1, 2)))
-        _, (_, gain, bias) = gradients(
-            lambda x, g, b: mg.where([[True], [False]], mg.layer_norm(x.log(), g, b), 0), [x, [1.0, 1.0], [0.0, 0.0]]
-        )
-        assert np.isfinite(gain).all() and (gain != 0).all()
+        loss = product(w, Tensor(x)).sum()
+        loss.backward()
+        assert np.isnan(w.grad).all()
+        answer = mg.why(w, loss)
+        _, (gain, bias) = gradients(lambda g, b: norm(g, b, Tensor(x)), [np.ones(2), np.zeros(2)])
+        assert np.isnan(gain).all()
         assert_close(bias, [1, 1])
+    assert answer.cause.name == "matmul"
+    assert "zero from  where, which did not take that element" in str(answer)
+    assert "matmul(where(condition, x, 1), y)" in str(answer)
+
+    _, (grad,) = gradients(lambda w: product(w, safe(Tensor(x))), [w.data])
+    assert_close(grad, np.log(x[:1]).T @ np.ones((1, 2)))
+    _, (gain, bias) = gradients(lambda g, b: norm(g, b, safe(Tensor(x))), [np.ones(2), np.zeros(2)])
+    assert np.isfinite(gain).all() and (gain != 0).all()
+    assert_close(bias, [1, 1])
 
 
-def test_num_01_a_zero_that_arithmetic_made_is_not_taken_for_one_of_where():
+@pytest.mark.parametrize(
+    ("function", "x", "grad", "zero"),
+    [
+        (lambda x: mg.where(x >= 0, x.sqrt() ** 2, 0), [0.0, 4.0], [np.nan, 1], "power, which passes 0 on to its x"),
+        (lambda x: x.sqrt() * x, [0.0, 4.0], [np.nan, 3], "multiply, which passes 0 on to its x"),
+        (lambda x: x.sqrt().relu(), [0.0, 4.0], [np.nan, 0.25], "relu, which passes 0 on to its x"),
+    ],
+)
+def test_num_01_a_zero_that_arithmetic_made_is_not_taken_for_one_of_where(function, x, grad, zero):
     """The slope of sqrt(x)^2 is 1, but 0 * inf on the way there is NaN: anything finite but 1 would be a lie."""
+    x = Tensor(x, requires_grad=True)
     with np.errstate(all="ignore"):
-        _, (grad,) = gradients(lambda x: mg.where(x >= 0, x.sqrt() ** 2, 0), [array([0.0, 4.0])])
-    assert_close(grad, [np.nan, 1])
+        y = function(x)
+        y.backward(np.ones(2))
+    assert_close(x.grad, grad)
+    answer = mg.why(x, y)
+    assert answer.cause.name == "sqrt"
+    assert "0 * inf is NaN: the slope of sqrt is inf there" in str(answer)
+    assert f"zero from  {zero}" in str(answer)
 
 
 @pytest.mark.parametrize(
@@ -519,9 +660,17 @@ def test_num_01_a_zero_that_arithmetic_made_is_not_taken_for_one_of_where():
     ids=["slice", "list", "mask", "int", "int of a stack"],
 )
 def test_num_01_an_element_that_an_index_left_out(function):
-    with np.errstate(all="ignore"):
-        _, (grad,) = gradients(function, [array([0.0, 4.0])])
-    assert_close(grad, [0, 0.25])
+    answer = assert_zero_times_inf(
+        function,
+        lambda x: function(mg.where([False, True], x, 1)),
+        array([0.0, 4.0]),
+        function(Tensor([0.0, 4.0])).data,
+        [np.nan, 0.25],
+        [0, 0.25],
+    )
+    assert answer.cause.name == "sqrt"
+    assert "zero from  getitem, which did not take that element" in str(answer)
+    assert "take the index first: sqrt(x[index])" in str(answer)
 
 
 def test_num_09_slopes_of_powers_at_0():
@@ -658,23 +807,51 @@ def test_num_21_a_row_that_the_loss_never_uses():
     assert_case("NUM-21", function)
 
 
+UNUSED_ROW = (
+    (lambda W, x: (x @ W).softmax()[0], [1, 3], "getitem"),
+    (lambda W, x: (x @ W).log_softmax()[0], [1, 3], "getitem"),
+    (lambda W, x: (x @ W).layer_norm()[0], [1, 3], "getitem"),
+    (lambda W, x: mg.linear(x, W, np.ones(2)).tanh()[0], [1, 3], "getitem"),
+    (lambda W, x: (x @ W)[[0]].sum(axis=-1), [1], "getitem"),
+    (lambda W, x: (x @ W).std(axis=-1)[:1], [1], "getitem"),
+    (lambda W, x: mg.where(np.arange(len(x))[:, None] < 1, x @ W, 0).sum(axis=0), [1, 3], "where"),
+)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_num_21_a_bad_row_that_the_loss_never_uses(bad):
+@pytest.mark.parametrize(("function", "weights", "zeroing"), UNUSED_ROW)
+def test_num_21_a_bad_row_that_the_loss_never_uses(function, weights, zeroing, bad):
+    """0 times its NaN is NaN in the shared weights, and `why` tells; with finite numbers in that row all is right."""
     x = array([[1, 2], [bad, bad]])
-    W = array([[1, 2], [0, 1]])
+    W = Tensor([[1.0, 2.0], [0.0, 1.0]], requires_grad=True, name="W")
     with np.errstate(invalid="ignore"):
-        for function, weights in (
-            (lambda W, x: (x @ W).softmax()[0], [1, 3]),
-            (lambda W, x: (x @ W).log_softmax()[0], [1, 3]),
-            (lambda W, x: (x @ W).layer_norm()[0], [1, 3]),
-            (lambda W, x: mg.linear(x, W, np.ones(2)).tanh()[0], [1, 3]),
-            (lambda W, x: (x @ W)[[0]].sum(axis=-1), [1]),
-            (lambda W, x: (x @ W).std(axis=-1)[:1], [1]),
-            (lambda W, x: mg.where(np.arange(len(x))[:, None] < 1, x @ W, 0).sum(axis=0), [1, 3]),
-        ):
-            _, (grad,) = gradients(lambda W, f=function: f(W, Tensor(x)), [W], array(weights))
-            _, (alone,) = gradients(lambda W, f=function: f(W, Tensor(x[:1])), [W], array(weights))
-            assert_close(grad, alone)
+        y = function(W, Tensor(x, name="x"))
+        y.backward(array(weights))
+    assert np.isfinite(y.data).all()
+    assert np.isnan(W.grad).all()
+    answer = str(mg.why(W, y))
+    assert "the gradient that came is 0" in answer
+    assert f"zero from  {zeroing}, which did not take that element" in answer
+    _, (alone,) = gradients(lambda W: function(W, Tensor(x[:1])), [W.data], array(weights))
+    for padding in (0.0, 1.0, -1e100):
+        padded = Tensor(np.where(np.isfinite(x), x, [padding, padding / 3]))
+        _, (grad,) = gradients(lambda W, padded=padded: function(W, padded), [W.data], array(weights))
+        assert_close(grad, alone)
+
+
+def test_num_21_padding_gets_exact_zeros():
+    """Finite numbers in the rows that pad a batch: their gradient is 0, and they change no weight's."""
+    attention = MultiHeadAttention(4, 2, rng=0)
+    tokens = np.random.default_rng(0).standard_normal((5, 4))
+    tokens[3:] = 1e3
+    x = Tensor(tokens, requires_grad=True)
+    attention(x, np.broadcast_to(np.arange(5) < 3, (5, 5)))[:3].sum().backward()
+    assert (x.grad[3:] == 0).all()
+    padded = [parameter.grad for parameter in attention.parameters()]
+    attention.zero_grad()
+    attention(Tensor(tokens[:3])).sum().backward()
+    for parameter, grad in zip(attention.parameters(), padded, strict=True):
+        assert_close(grad, parameter.grad)
 
 
 def test_num_22_a_row_that_is_partly_masked():

@@ -138,9 +138,8 @@ class detect_anomaly(Watcher):
         made at    <doctest ...>:2: x.log().where(x > 0, x).sum().backward()
         input x    (2,) float64, from 0 to 1: x
         from dL/dy (2,) float64, from 0 to 1
-        because    0 * inf is NaN: the slope of log is inf there, but the
-                   gradient that came to it is 0: where did not take that element,
-                   at <doctest ...>:2: x.log().where(x > 0, x).sum().backward()
+        because    0 * inf is NaN: the slope of log is inf there, and the gradient that came is 0
+        zero from  where, which did not take that element, made at <doctest ...>:2: x.log().where(x > 0, x).sum()...
         cure       a safe input for log where its result is not taken: log(where(condition, x, 1))
     """
 
@@ -296,9 +295,9 @@ def made_backward(tensor, i, grad_x, grads, output):
     anomaly.lines.append(f"    from dL/d{y} {numbers_of(grads[tensor])}")
     with np.errstate(all="ignore"):
         explain_slope(anomaly, i, grads, is_nan=bool(np.isnan(grad_x[anomaly.index])))
-    bad = next((t for t in (tensor, *op.inputs) if is_bad(t.data)), None)
-    if bad is not None:
-        anomaly.lines.append(f"    its values were not finite before that: {trace(bad).lines[0]}")
+    bad = next((t for t in (*op.inputs, tensor) if is_bad(t.data)), None)
+    if bad is not None and bad is not tensor:
+        anomaly.lines.append(f"    its input was not finite before that: {trace(bad).lines[0]}")
     return anomaly
 
 
@@ -315,18 +314,17 @@ def explain_slope(anomaly, i, grads, is_nan):
     if not is_nan:
         anomaly.lines.append(f"    because    the slope of {op.name} is {slope:.4g} there")
         return
-
-    anomaly.lines.append(f"    because    0 * {slope:.4g} is NaN: the slope of {op.name} is {slope:.4g} there, but the")
+    what = f"the slope of {op.name} is {slope:.4g} there, and the gradient that came is 0"
+    anomaly.lines.append(f"    because    0 * {slope:.4g} is NaN: {what}")
     origin = origin_of_zero(tensor, place, grads, anomaly.output)
     if origin is None:
-        anomaly.lines.append(f"               gradient that came to it is 0, as {name_of(anomaly.output)} was given it")
+        anomaly.lines.append("    zero from  the gradient that was given to backward(), or a function of on_gradient")
         return
     zeroing, j, is_left_out = origin
     anomaly.zeroed_by = zeroing
     verb = "did not take that element" if is_left_out else f"passes 0 on to its {input_names(zeroing)[j]}"
-    anomaly.lines.append(f"               gradient that came to it is 0: {zeroing.path} {verb},")
-    anomaly.lines.append(f"               at {made_at(zeroing)}")
-    anomaly.lines.append(f"    cure       {cure(anomaly, i, place, zeroing, j, is_left_out)}")
+    anomaly.lines.append(f"    zero from  {zeroing.path}, which {verb}, made at {made_at(zeroing)}")
+    anomaly.lines += cure(anomaly, i, place, zeroing, j, is_left_out)
 
 
 def steepest_place(tensor, i, index, places):
@@ -363,7 +361,9 @@ def slope_at(op, result, i, index, place):
 
 
 def origin_of_zero(tensor, place, grads, output):
-    """Follow a gradient of 0 at one element back to what made it: (op, input number, is_left_out); None if nothing did.
+    """Follow a gradient of 0 at one element back to the op that made it: (op, input number, is_left_out).
+
+    None if no op did: a hook may have, or the zero was given to backward().
 
     `is_left_out` is True if no element of the op's result depends on this one, as with `where` and indexing.
     """
@@ -374,6 +374,8 @@ def origin_of_zero(tensor, place, grads, output):
         for j, x in enumerate(y.op.inputs):
             if x not in marks:
                 continue
+            if x.hooks:
+                return None
             reached = dependents(y.op, j, marks[x])
             if not reached.any() or grads[y][reached].any():
                 return y.op, j, not reached.any()
@@ -382,26 +384,30 @@ def origin_of_zero(tensor, place, grads, output):
 
 
 def cure(anomaly, i, place, zeroing, j, is_left_out):
-    """How to write it so that no 0 meets an infinite slope."""
+    """Lines that say how to write it so that no 0 meets an infinite slope."""
     op, name = anomaly.op, anomaly.op.name
     unsafe = unsafe_input(anomaly, i, place)
     if unsafe is None:
-        return f"a formula in which {name} gets inputs at which its slope is finite"
+        return [f"    cure       a formula in which the slope of {name} is finite"]
+
+    names = input_names(op)
+    x = names[unsafe]
 
     def call(safe):
-        names = [x if n != unsafe else safe for n, x in enumerate(input_names(op))]
-        return f"{name}({', '.join(names)})"
+        return f"{name}({', '.join([*names[:unsafe], safe, *names[unsafe + 1 :]])})"
 
-    x = input_names(op)[unsafe]
     if isinstance(zeroing, Where) and is_left_out:
         safe = f"where(condition, {x}, 1)" if j == 0 else f"where(condition, 1, {x})"
-        return f"a safe input for {name} where its result is not taken: {call(safe)}"
+        return [f"    cure       a safe input for {name} where its result is not taken: {call(safe)}"]
     if is_left_out:
-        return f"index before {name}: {call(f'{x}[index]')}; or a safe input: {call(f'where(used, {x}, 1)')}"
-    return (
-        f"another formula (x ** 1.5 for x * sqrt(x)), or the limit by where, with a safe input for {name}: "
-        f"where(safe, ..{call(f'where(safe, {x}, 1)')}.., limit)"
-    )
+        return [
+            f"    cure       take the index first: {call(f'{x}[index]')};",
+            f"               or a safe input for {name} where its result is not taken: {call(f'where(taken, {x}, 1)')}",
+        ]
+    return [
+        "    cure       a formula without this product of 0 and inf, such as x**1.5 for sqrt(x) * x;",
+        f"               or its limit, by where, and a safe input for {name} there: {call(f'where(safe, {x}, 1)')}",
+    ]
 
 
 def unsafe_input(anomaly, i, place):

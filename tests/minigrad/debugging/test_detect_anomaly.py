@@ -6,8 +6,8 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from minigrad import Op, Tensor, exp, log, no_grad, scope, sqrt, where
-from minigrad.debugging import AnomalyError, detect_anomaly
+from minigrad import Op, Tensor, dropout, exp, log, no_grad, scope, sqrt, where
+from minigrad.debugging import AnomalyError, detect_anomaly, why
 from minigrad.watching import WATCHERS
 
 
@@ -196,12 +196,97 @@ def test_a_hook_that_returns_nan(on_leaf):
 
 
 def test_an_inf_that_does_no_harm_is_let_pass():
+    """To the values, that is; the gradient is right as well, if its slope is finite where the inf is."""
     x = Tensor([0.0, 2.0], requires_grad=True)
     with detect_anomaly():
-        where(x.data > 0, log(x), 0.0).sum().backward()
+        where(x.data > 0, log(where(x.data > 0, x, 1.0)), 0.0).sum().backward()
         scores = where([True, False], x, -np.inf)
         scores.softmax().norm().backward()
-    assert np.array_equal(x.grad[1:], [0.5])
+    assert np.array_equal(x.grad, [0.0, 0.5])
+
+
+def test_a_gradient_of_zero_that_meets_an_infinite_slope():
+    """No value is spoiled: where does not take -inf. But its gradient of 0 times the slope of log, which is inf."""
+    x = Tensor([0.0, 2.0], requires_grad=True, name="x")
+    with pytest.raises(AnomalyError) as caught, detect_anomaly():
+        taken = log(x) * 3
+        chosen, here = where(x.data > 0, taken, 0.0), line_here()
+        loss = chosen.sum()
+        loss.backward()
+    assert loss.item() == 3 * np.log(2)
+    anomaly = caught.value.anomaly
+    assert (anomaly.phase, anomaly.op.name, anomaly.index) == ("backward", "log", (0,))
+    assert anomaly.zeroed_by is chosen.op
+    report = str(caught.value)
+    assert report.startswith("backward of log made dL/dx = nan at index (0,) of shape (2,).")
+    assert "because    0 * inf is NaN: the slope of log is inf there, and the gradient that came is 0\n" in report
+    assert f"zero from  where, which did not take that element, made at {here}: chosen, here = where(" in report
+    assert "cure       a safe input for log where its result is not taken: log(where(condition, x, 1))" in report
+
+
+@pytest.mark.parametrize("retain_grads", [True, False])
+@pytest.mark.parametrize(
+    ("function", "culprit", "zeroing", "cure"),
+    [
+        (lambda x: sqrt(x)[1:], "sqrt", "getitem", "take the index first: sqrt(x[index])"),
+        (lambda x: sqrt(x * x)[-1], "sqrt", "getitem", "sqrt(where(taken, x, 1))"),
+        (lambda x: (1 / x)[1:], "divide", "getitem", "take the index first: divide(x, y[index])"),
+        (lambda x: where([False, True], [1.0, 2.0] / x, 0), "divide", "where", "divide(x, where(condition, y, 1))"),
+        (lambda x: where([True, False], 0, x**0.5), "power", "where", "power(where(condition, 1, x), p)"),
+        (lambda x: where([[False, True]] * 2, log(x), 0), "log", "where", "log(where(condition, x, 1))"),
+        (lambda x: where([False, True], log(x[:1]), x), "log", None, ""),
+        (lambda x: sqrt(x) * x, "sqrt", "multiply", "x**1.5 for sqrt(x) * x"),
+    ],
+)
+def test_causes_and_cures(function, culprit, zeroing, cure, retain_grads):
+    x = Tensor([0.0, 2.0], requires_grad=True)
+    with pytest.raises(AnomalyError) as caught, detect_anomaly():
+        function(x).sum().backward(retain_grads=retain_grads)
+    anomaly = caught.value.anomaly
+    assert anomaly.op.name == culprit
+    assert (anomaly.zeroed_by and anomaly.zeroed_by.name) == zeroing
+    assert cure in str(anomaly)
+
+
+def test_an_infinite_slope_that_meets_a_gradient_is_named_alone():
+    x = Tensor([0.0], requires_grad=True)
+    with pytest.raises(AnomalyError, match="because    the slope of sqrt is inf there") as caught, detect_anomaly():
+        sqrt(x).sum().backward()
+    assert caught.value.anomaly.zeroed_by is None
+    assert "cure" not in str(caught.value)
+
+
+def test_a_zero_that_was_given_or_that_a_hook_made():
+    x = Tensor([0.0, 4.0], requires_grad=True)
+    with pytest.raises(AnomalyError, match="zero from  the gradient that was given to backward"), detect_anomaly():
+        sqrt(x).backward(np.array([0.0, 1.0]))
+    y = x * 1
+    z = sqrt(y)
+    z.on_gradient(np.zeros_like)
+    with pytest.raises(AnomalyError, match="or a function of on_gradient"), detect_anomaly():
+        z.sum().backward()
+
+
+def test_dropout_draws_nothing_while_a_cause_is_looked_for():
+    rng = np.random.default_rng(0)
+    x = Tensor([0.0, 4.0], requires_grad=True)
+    with np.errstate(all="ignore"):
+        loss = dropout(sqrt(x), 0.5, rng=rng)[1:].sum()
+        loss.backward()
+    state = rng.bit_generator.state
+    assert "zero from  " in str(why(x, loss))
+    assert rng.bit_generator.state == state
+
+
+def test_the_operands_of_the_first_nan():
+    for function, cause in (
+        (lambda x: x * log(x), r"0 \* -inf"),
+        (lambda x: 1 / x - 1 / x, "inf - inf"),
+        (lambda x: 1 / x + log(x), r"inf \+ -inf"),
+        (lambda x: (1 / x) / (1 / x), "inf / inf"),
+    ):
+        with pytest.raises(AnomalyError, match=f"because    {cause} is NaN"), detect_anomaly():
+            function(Tensor([0.0, 1.0], requires_grad=True)).sum().backward()
 
 
 def test_the_users_own_exception_comes_through():
