@@ -43,7 +43,11 @@ ON_DEMAND = {
 }
 
 if TYPE_CHECKING:
-    from minigrad.debugging import break_at, detect_anomaly, explain, find, find_all, why
+    from minigrad.debugging.break_at import break_at
+    from minigrad.debugging.detect_anomaly import detect_anomaly
+    from minigrad.debugging.explain import explain
+    from minigrad.debugging.find import find, find_all
+    from minigrad.debugging.why import why
     from minigrad.drawing import Graph, draw, write_stepper
 else:  # unseen by type checkers, which would take it for leave to ask for any name
 

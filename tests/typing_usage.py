@@ -24,6 +24,8 @@ from minigrad import (
     detect_anomaly,
     draw,
     explain,
+    find,
+    find_all,
     gradcheck,
     no_grad,
     scope,
@@ -173,6 +175,8 @@ def use_debugging() -> None:
     assert_type(explain(x, loss), Explanation)
     assert_type(why(x, loss), Answer)
     assert_type(why(x, loss).verdict, str)
+    assert_type(find(loss, "tanh"), Tensor)
+    assert_type(find_all(loss), list[Tensor])
     assert_type(gradcheck(Square(), [1.0, 2.0]), GradcheckReport)
     assert_type(gradcheck(lambda x: x.relu(), x, rtol=1e-4).kinks, list[tuple[int, tuple[int, ...]]])
 

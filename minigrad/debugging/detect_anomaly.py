@@ -41,8 +41,8 @@ class Anomaly:
     """A NaN or inf, and the op that made it from finite numbers. `print()` of it is the report.
 
     Attributes:
-        phase: "forward" or "backward"; "given" if no op made it, because it came in from outside.
-        tensor: the result of the culprit; in phase "given", the tensor that it came in with.
+        phase: "forward" or "backward"; "given" if no op made it, because it came from outside.
+        tensor: the result of the culprit; in phase "given", the tensor that came with it.
         op: the culprit; None for a leaf.
         index: of the first bad element, in the result or in the gradient that was delivered.
         tainted: the tensors that it spoils, the culprit's first.
@@ -75,7 +75,7 @@ class Anomaly:
             ]
 
     def draw(self, path: str | Path | None = None, **options: Any) -> "Picture":
-        """The graph with the culprit red and what it spoils shaded, so far as that was recorded.
+        """The graph with the culprit red and what it spoils shaded, as far as it was recorded.
 
         Options as in `minigrad.draw`.
         """
@@ -261,7 +261,7 @@ def how_far(tainted):
 
 
 def given(tensor, grad, output):
-    """A gradient that no rule made bad, though it is."""
+    """A gradient that is not finite, though every rule delivered finite numbers."""
     if tensor.hooks:
         origin = "returned by a function of on_gradient or summed from finite contributions"
     elif tensor is output and tensor.op is not None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from minigrad.arrays import norm
-from minigrad.backprop import topological_order
+from minigrad.backprop import delivered, topological_order
 from minigrad.debugging.reporting import (
     amount,
     consumers,
@@ -16,7 +16,6 @@ from minigrad.debugging.reporting import (
     twin_of,
 )
 from minigrad.gradcheck import judge
-from minigrad.gradients import delivered
 from minigrad.op import Op
 from minigrad.tensor import Tensor
 
@@ -111,7 +110,7 @@ class Explanation:
 
 
 def explain(tensor: Tensor, loss: Tensor | None = None) -> Explanation:
-    """Explain a tensor's gradient: its op's rule, who contributed, what went on to the inputs, and whether it is right.
+    """Explain a tensor's gradient: its op's rule, the contributions, what it delivers, and whether it is right.
 
     Call it after ``backward()``, which keeps what every consumer delivered.
 
@@ -193,7 +192,7 @@ def gradient_lines(tensor, contributions):
         return [f"  dL/d{y}: not computed; why(tensor, loss) says more"]
     lines = [f"  dL/d{y} {amount(tensor.grad)}"]
     if not contributions:
-        lines.append("    given to backward(), or its consumers are gone: keep the loss to see who contributed")
+        lines.append("    given to backward(), or its consumers are gone: keep the loss to see the contributions")
         return lines
     lines[0] += f", the sum of {len(contributions)} contribution{'s' * (len(contributions) > 1)}"
     for c in contributions:

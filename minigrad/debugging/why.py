@@ -64,7 +64,7 @@ class Answer:
     Attributes:
         verdict: in one or two words, such as "detached", "not used", "dead relu", "saturated softmax", "nan", "fine".
         tensor: what was asked about.
-        path: the tensors from it to the loss, over the place that matters; empty if there is no way.
+        path: the tensors from it to the loss, through the place that matters; empty if no path leads there.
         cause: the op at that place, if it is an op.
     """
 
@@ -87,6 +87,9 @@ class Answer:
 
 def why(tensor: Tensor, loss: Tensor) -> Answer:
     """Say why the gradient of a tensor is None, zero or NaN, and where on the way from the loss that happened.
+
+    For a NaN it names the op whose rule made it. If a gradient of 0 met an infinite slope there, it also says what made
+    the 0 (a `where` or an index that did not take the element, or arithmetic), and what to write instead.
 
     Call it after ``loss.backward()``; it reads what the pass left, changes nothing, and runs no pass of its own.
 
@@ -114,7 +117,7 @@ def why(tensor: Tensor, loss: Tensor) -> Answer:
         if not isinstance(given, Tensor):
             raise TypeError(f"why takes the tensor and the loss, both tensors; got {type(given).__name__}")
     if not tensor.requires_grad:
-        return asks_for_none(tensor, loss)
+        return requires_none(tensor, loss)
     order = topological_order(loss)
     if not any(other is tensor for other in order):
         return not_reached(tensor, loss, order)
@@ -130,8 +133,8 @@ def why(tensor: Tensor, loss: Tensor) -> Answer:
     return answer
 
 
-def asks_for_none(tensor, loss):
-    """It is a constant: made so, or cut off its past."""
+def requires_none(tensor, loss):
+    """It is a constant: made as one, or the result of a detach() or no_grad()."""
     way = path(tensor, loss)
     if tensor.cut is not None:
         verdict, lines = cut_off(tensor)
@@ -156,7 +159,7 @@ def cut_off(tensor):
 
 
 def not_reached(tensor, loss, order):
-    """The graph of the loss does not hold it: find the detach() between them, or say who else read it."""
+    """The graph of the loss does not hold it: find the detach() between them, or name its other consumer."""
     way = path(tensor, loss, over_cuts=True)
     if way:
         lines = [line for t in way if t.op is None and t.cut is not None for line in cut_off(t)[1]]
@@ -174,10 +177,12 @@ def not_reached(tensor, loss, order):
     lines = [f"{name_of(loss)} was not made from it."]
     others = consumers(tensor)
     if others:
-        lines.append(f"It is read by {others[0].path}, made at {made_at(others[0])}, which does not lead there.")
+        lines.append(f"Its consumer {others[0].path} does not lead there; that was made at {made_at(others[0])}")
     else:
-        lines.append("No op that is alive reads it. A likely cause: its numbers were copied into a new tensor, as in")
-        lines.append("Tensor(t.data), or computed on with NumPy, and neither is recorded. Use the tensor itself.")
+        lines.append("No op that still exists has it as an input. A likely cause: its numbers were copied into a new")
+        lines.append(
+            "tensor, as in Tensor(t.data), or computed on with NumPy: neither is recorded. Use the tensor itself."
+        )
     return Answer(tensor, "not used", lines)
 
 
@@ -192,7 +197,7 @@ def is_none(tensor, loss, behind):
         if any(t.op is not None and t.op.grad_inputs is None for t in behind if t is not tensor):
             lines = ["The pass stopped before it got here: an exception, or a `break` out of a loop over backprop()."]
             return Answer(tensor, "not reached", lines, way)
-        lines = ["Its grad was taken away since the pass, by zero_grad() or `grad = None`; or the pass was stopped"]
+        lines = ["Its grad was cleared after the pass, by zero_grad() or `grad = None`; or the pass was stopped"]
         lines += ["right before it got here, by an exception or a `break` out of a loop over backprop()."]
         return Answer(tensor, "forgotten", lines, way)
     lines = [f"No backward pass from {name_of(loss)} has run: call backward() first."]
@@ -243,7 +248,7 @@ def is_not_finite(tensor, loss, behind):
     for t, came in changed_by_hooks(behind):
         if is_bad(t.grad) and not is_bad(came):
             return Answer(tensor, "nan", [hook_line(t, came)], path(tensor, t) + path(t, loss)[1:])
-    lines = ["No rule made it of finite numbers, as far as the last pass has left a trace.", KEEP]
+    lines = ["No rule made it from finite numbers, as far as the last pass was kept.", KEEP]
     return Answer(tensor, "nan", lines, path(tensor, loss))
 
 
@@ -376,7 +381,7 @@ def term(op, i, grad_output):
     return (
         "cancelled",
         f"what arrives is added up over the rows and cancels: its sizes add up to {sizes:.2g}, its sum is {got:.2g}. "
-        "So a shift of all rows alike moves nothing, as with the keys of an attention, where softmax ignores it",
+        "So to shift all rows alike changes nothing, as with the keys of an attention, where softmax ignores it",
     )
 
 

@@ -210,7 +210,7 @@ def test_a_pass_from_another_output_is_told_apart():
     assert np.array_equal(contribution.gradient, [5.0, 5.0])
 
 
-def test_before_backward_and_without_readers():
+def test_before_backward_and_without_consumers():
     x = Tensor([1.0, 2.0], requires_grad=True)
     y = x.tanh()
     assert "dL/dy: not computed" in str(explain(y))

@@ -52,6 +52,10 @@ class Pdb:
         file, function = re.findall(r"^> (.+)\(\d+\)(.+?)\(\)", self.said, re.MULTILINE)[-1]
         return Path(file), function
 
+    def line(self):
+        """The line at which it stands."""
+        return re.findall(r"^-> (.+)$", self.said, re.MULTILINE)[-1]
+
     def stack(self):
         """(file, function) of each frame, the outermost first."""
         return re.findall(r"^[> ] (\S.*)\(\d+\)(\S+?)\(\)", self("where"), re.MULTILINE)
@@ -89,6 +93,21 @@ def test_step_into_reaches_a_rule_within_three_frames(pdb):
         ("backprop.py", "backprop"),
         ("reductions.py", "backward"),
     ]
+
+
+def test_the_recipe_of_the_guide_reaches_the_first_rule_within_20_commands(pdb):
+    """step; return out of first_gradient; in backprop, next as far as the line that runs a rule, and step into it."""
+    n_commands = 0
+    while pdb.place()[0].parent.name != "ops":
+        command = "step"
+        if "--Call--" in pdb.said and pdb.place()[1] == "first_gradient":
+            command = "return"
+        elif "--Call--" not in pdb.said and pdb.place()[1] == "backprop" and "op.backward(" not in pdb.line():
+            command = "next"
+        pdb(command)
+        n_commands += 1
+        assert n_commands <= 20
+    assert functions_under_the_user(pdb)[-1] == ("reductions.py", "backward")
 
 
 def test_a_breakpoint_on_an_op_class(pdb):

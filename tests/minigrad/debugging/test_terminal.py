@@ -121,7 +121,7 @@ def test_continue_to_a_name_that_this_pass_does_not_have_stays_where_it_is(walk)
     assert "x.grad" not in out
 
 
-def test_continue_to_a_leaf_names_its_readers(walk):
+def test_continue_to_a_leaf_names_its_consumers(walk):
     assert "'x' is a leaf, which no op made, so it has no rule to stop at; its consumers are layer.multiply" in walk(
         "c x"
     )

@@ -122,7 +122,7 @@ def test_not_used():
     answer = why(w, loss)
     assert answer.verdict == "not used"
     assert answer.path == []
-    assert "No op that is alive reads it" in str(answer)
+    assert "No op that still exists has it as an input" in str(answer)
     assert "Tensor(t.data)" in str(answer)
 
 
@@ -130,7 +130,7 @@ def test_used_by_something_else():
     w, v = leaf(1.0, 2.0), leaf(3.0, 4.0, name="v")
     other = w.exp()
     answer = why(w, v.sum())
-    assert "read by exp, made at" in str(answer)
+    assert "Its consumer exp does not lead there" in str(answer)
     assert other.op is not None
 
 
