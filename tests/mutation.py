@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minigrad import arrays, backprop, gradcheck
-from minigrad.ops.reductions import Reduction
+from minigrad import Op, arrays, backprop, gradcheck
 from tests.differences import gradients as gradients_of
-from tests.minigrad.ops.uses import USES, all_ops, reference
+from tests.minigrad.ops.uses import USES, all_classes, all_ops, reference
 
 REFERENCE = reference()
 SUITE = ["-q", "-x", "-p", "no:cacheprovider", "--ignore", "tests/minigrad/test_gradcheck.py"]
@@ -37,12 +36,14 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(op):
-    """All mutants of an op's class: of its rule, and of the helpers that the rule and forward lean on."""
-    module = sys.modules[op.__module__]
+    """All mutants of an op's class: of its methods, and of the rule that it has from another class, if it has none."""
+    names = vars(sys.modules[op.__module__])
+    methods = {name: op for name, method in vars(op).items() if inspect.isfunction(method) and name != "__init__"}
+    methods.setdefault("backward", next(kind for kind in op.__mro__ if "backward" in vars(kind)))
     found = []
-    for name, method in vars(op).items():
-        if inspect.isfunction(method) and name != "__init__":
-            found += mutants_of_function(op.__name__, op, name, method, vars(module))
+    for name, owner in methods.items():
+        if owner is not Op:  # as with Reduction, which leaves the rule to others
+            found += mutants_of_function(op.__name__, owner, name, vars(owner)[name], names)
     return found
 
 
@@ -189,9 +190,13 @@ class Planted:
 
 
 def uses_of(label):
-    """The uses that could notice: those of the op, or of all ops of the module."""
+    """The uses that could notice: those of the op, of all ops that are built on it, or of all ops of the module."""
     ops = all_ops()
-    return [name for name, use in USES.items() if label in (use.op, ops[use.op].__module__)] or list(USES)
+    return [name for name, use in USES.items() if label in labels_of(ops[use.op])] or list(USES)
+
+
+def labels_of(op):
+    return {op.__module__, *(kind.__name__ for kind in op.__mro__)}
 
 
 def is_noticed(check, names):
@@ -242,10 +247,9 @@ def verdict(mutant):
 
 def all_mutants(chosen=()):
     """All mutants by label; of the ops that were chosen, or of everything."""
-    ops = {name: op for name, op in all_ops().items() if not chosen or name in chosen}
+    ops = {name: op for name, op in all_classes().items() if not chosen or name in chosen}
     found = {name: mutants_of(op) for name, op in ops.items()}
     if not chosen:
-        found["Reduction"] = mutants_of(Reduction)
         modules = sorted({op.__module__ for op in ops.values()} | {backprop.__name__, arrays.__name__})
         found |= {module: mutants_of_helpers(sys.modules[module]) for module in modules}
     return {label: mutants for label, mutants in found.items() if mutants}

@@ -14,7 +14,7 @@ def test_every_op_has_mutants():
     found = mutation.all_mutants()
     assert set(all_ops()) <= set(found)
     assert sum(len(mutants) for mutants in found.values()) > 500
-    assert {"minigrad.backprop", "minigrad.arrays", "Reduction"} <= set(found)
+    assert {"minigrad.backprop", "minigrad.arrays", "Reduction", "Extreme", "OneOfTwo"} <= set(found)
 
 
 def test_a_mutant_is_planted_and_taken_back():
@@ -53,7 +53,7 @@ def broken(rule):
             yield ast.unparse(mutation.Replace(target, change(target), None).visit(twin))
 
 
-@pytest.mark.parametrize("op", ["Exp", "Relu", "Reshape", "Negative"])
+@pytest.mark.parametrize("op", ["Exp", "Relu", "Reshape", "Negative", "Log1p", "Squeeze"])
 def test_gradcheck_or_numbers_notice_every_mutant(op):
     for mutant in mutation.mutants_of(all_ops()[op]):
         names = mutation.uses_of(op)

@@ -29,7 +29,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, rng: Rng = None) -
 
     Args:
         training: with False, or with p = 0, x comes back as it is.
-        rng: a NumPy Generator, or a seed, for numbers that can be had again.
+        rng: a NumPy Generator, or a seed, for reproducible numbers.
 
     Raises:
         ValueError: p outside of 0 .. 1.

@@ -114,7 +114,7 @@ class Power(Op):
 
 
 def power(x: TensorLike, p: TensorLike) -> Tensor:
-    """x to the power p, with broadcasting; also ``x ** p``. A negative x takes whole p only, otherwise NaN.
+    """x to the power p, with broadcasting; also ``x ** p``. A negative x needs a whole p; otherwise it is NaN.
 
     >>> power(Tensor([-2.0, 3.0]), 3).data
     array([-8., 27.])

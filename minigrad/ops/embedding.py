@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.op import Op
+from minigrad.protocols import values_of
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 
@@ -41,7 +42,7 @@ def embedding(weight: Tensor, tokens: TensorLike) -> Tensor:
     array([[3., 4.],
            [3., 4.]])
     """
-    tokens = np.array(tokens.data if isinstance(tokens, Tensor) else tokens)
+    tokens = np.array(values_of(tokens))
     rows = len(weight)
     if tokens.size == 0:
         tokens = tokens.astype(np.intp)  # NumPy reads an empty list as floats

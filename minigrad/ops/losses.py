@@ -42,7 +42,7 @@ def cross_entropy(logits: TensorLike, targets: TensorLike) -> Tensor:
     >>> cross_entropy(Tensor([[0.0, 0.0], [1000.0, 0.0]]), [0, 1]).item()
     500.34657...
     """
-    targets = np.array(targets.data if isinstance(targets, Tensor) else targets)
+    targets = np.array(values_of(targets))
     shape = values_of(logits).shape
     if targets.size == 0:
         targets = targets.astype(np.intp)  # NumPy reads an empty list as floats

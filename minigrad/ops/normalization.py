@@ -32,7 +32,7 @@ class LayerNorm(Op):
 
 
 def layer_norm(x: TensorLike, gain: TensorLike = 1.0, bias: TensorLike = 0.0, eps: float = 1e-5) -> Tensor:
-    """Each token with mean 0 and variance 1, then stretched by `gain` and moved by `bias`.
+    """Each token with mean 0 and variance 1, then scaled by `gain` and shifted by `bias`.
 
     The variance is the biased one (divided by d), and eps stands inside the root, so that a constant row
     gives zeros and a finite gradient.
@@ -71,7 +71,7 @@ class RmsNorm(Op):
 
 
 def rms_norm(x: TensorLike, gain: TensorLike = 1.0, eps: float = 1e-5) -> Tensor:
-    """Each token divided by its root mean square, then stretched by `gain`; the mean is left in.
+    """Each token divided by its root mean square, then scaled by `gain`; the mean is not subtracted.
 
     Args:
         x: (..., d)

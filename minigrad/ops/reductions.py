@@ -81,8 +81,8 @@ def mean(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
 class Extreme(Reduction):
     """What max and min share: y is one of the x;   dL/dx = dL/dy shared equally among those that are y, else 0."""
 
-    def reached(self, x, y):
-        """y, once it is saved which elements of x are it. NaN is the extreme wherever it is."""
+    def with_ties(self, x, y):
+        """y, with the axes it should have. Saves which elements of x are y; any NaN is, since it makes y NaN."""
         self.is_extreme = (x == y) | np.isnan(x)
         return y if self.keepdims else y.squeeze(axis=self.axis)
 
@@ -96,7 +96,7 @@ class Max(Extreme):
     """y = max x;   dL/dx = dL/dy shared equally among the elements that are the maximum, else 0."""
 
     def forward(self, x):
-        return self.reached(x, x.max(axis=self.axis, keepdims=True))
+        return self.with_ties(x, x.max(axis=self.axis, keepdims=True))
 
 
 def max(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -112,7 +112,7 @@ class Min(Extreme):
     """y = min x;   dL/dx = dL/dy shared equally among the elements that are the minimum, else 0."""
 
     def forward(self, x):
-        return self.reached(x, x.min(axis=self.axis, keepdims=True))
+        return self.with_ties(x, x.min(axis=self.axis, keepdims=True))
 
 
 def min(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:

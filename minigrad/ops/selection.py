@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from minigrad.op import Op
+from minigrad.protocols import values_of
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 
@@ -11,9 +12,9 @@ from minigrad.types import TensorLike
 class Where(Op):
     """z = x where the condition holds, else y;   dL/dx = dL/dz there, else 0;   dL/dy the other way round.
 
-    The branch that was not taken receives exactly 0. What comes of that 0 further back is arithmetic, as in PyTorch and
-    JAX: where the slope is infinite, 0 * inf = NaN. So `where(x > 0, log(x), 0)` has slope NaN at 0. Give the op an
-    input that is safe: `where(x > 0, log(where(x > 0, x, 1)), 0)` has slope 0 there.
+    The branch that was not taken receives exactly 0. Further back that 0 is multiplied as any other number, as in PyTorch
+    and JAX, and 0 * inf = NaN: `where(x > 0, log(x), 0)` has slope NaN at 0, where that of log is infinite. Give the op
+    a safe input: `where(x > 0, log(where(x > 0, x, 1)), 0)` has slope 0 there.
     """
 
     def __init__(self, condition):
@@ -31,11 +32,11 @@ class Where(Op):
 def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
     """x where the condition is True and y where it is False, with broadcasting; also ``x.where(condition, y)``.
 
-    The branch that was not taken receives exactly 0. If an op behind it has an infinite slope there, as log has at 0,
-    its gradient is 0 * inf = NaN all the same: give that op a safe input, as in ``log(where(x > 0, x, 1))``.
+    The branch that was not taken receives exactly 0. If the op that made it has an infinite slope there, as log has at
+    0, it turns that into 0 * inf = NaN: give that op a safe input, as in ``log(where(x > 0, x, 1))``.
 
     Args:
-        condition: booleans. It is no input of the graph: it has no gradient.
+        condition: booleans. It is not an input in the graph, and has no gradient.
 
     Raises:
         TypeError: a condition that is not boolean.
@@ -43,7 +44,7 @@ def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
     >>> where([True, False], Tensor([1.0, 2.0]), 0).data
     array([1., 0.])
     """
-    condition = np.array(condition.data if isinstance(condition, Tensor) else condition)
+    condition = np.array(values_of(condition))
     if condition.dtype != bool:
         raise TypeError(f"where: the condition must be boolean, but it has dtype {condition.dtype}; say condition != 0")
     return Where(condition)(x, y)
@@ -57,8 +58,8 @@ def tensor_where(x: TensorLike, condition: TensorLike, y: TensorLike) -> Tensor:
 class OneOfTwo(Op):
     """What maximum and minimum share: z is x or y;   dL/dx = dL/dz where z is x, half of it at a tie, else 0."""
 
-    def chosen(self, x, y, z):
-        """z, once it is saved how much of it is x's. NaN is chosen wherever it is."""
+    def with_share(self, x, y, z):
+        """z. Saves how much of it is x's: 1, 1/2 at a tie, or 0. A NaN is always the one that was chosen."""
         self.share_x = np.where(x == y, 0.5, (x == z) | np.isnan(x))
         return z
 
@@ -71,7 +72,7 @@ class Maximum(OneOfTwo):
     """z = max(x, y);   dL/dx = dL/dz where x > y, half of it where x = y, else 0;   dL/dy likewise."""
 
     def forward(self, x, y):
-        return self.chosen(x, y, np.maximum(x, y))
+        return self.with_share(x, y, np.maximum(x, y))
 
 
 def maximum(x: TensorLike, y: TensorLike) -> Tensor:
@@ -87,7 +88,7 @@ class Minimum(OneOfTwo):
     """z = min(x, y);   dL/dx = dL/dz where x < y, half of it where x = y, else 0;   dL/dy likewise."""
 
     def forward(self, x, y):
-        return self.chosen(x, y, np.minimum(x, y))
+        return self.with_share(x, y, np.minimum(x, y))
 
 
 def minimum(x: TensorLike, y: TensorLike) -> Tensor:
@@ -100,7 +101,7 @@ def minimum(x: TensorLike, y: TensorLike) -> Tensor:
 
 
 class Clip(Op):
-    """y = x held between low and high;   dL/dx = dL/dy where low <= x <= high (the bounds included), else 0."""
+    """y = x limited to low .. high;   dL/dx = dL/dy where low <= x <= high (the bounds included), else 0."""
 
     def __init__(self, low=None, high=None):
         self.low, self.high = low, high
@@ -116,7 +117,7 @@ class Clip(Op):
 
 
 def clip(x: TensorLike, low: ArrayLike | None = None, high: ArrayLike | None = None) -> Tensor:
-    """x held between two bounds, numbers or arrays; None leaves a side open. The slope at a bound is 1.
+    """x limited to the range from low to high, numbers or arrays; None leaves a side open. The slope at a bound is 1.
 
     >>> clip(Tensor([-1.0, 0.5, 2.0]), 0, 1).data
     array([0. , 0.5, 1. ])

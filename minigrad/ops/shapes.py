@@ -197,7 +197,7 @@ def getitem(x: TensorLike, index: Any) -> Tensor:
 
 
 def fixed(part):
-    """A part of an index that nobody can change any more: a copy of an array or a list."""
+    """A part of an index, copied if it is an array or a list, so that a later change of that does no harm."""
     if isinstance(part, Tensor):
         part = part.data
     if isinstance(part, list) and not part:

@@ -1,5 +1,7 @@
 """What every op needs beside its class. A failure says what to add, and where; minigrad/ops/README.md shows it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ from minigrad import Op, Tensor
 from minigrad.operators import Operators
 from tests.minigrad.ops.uses import USES, all_classes, all_ops, function_name, function_of, is_shared, reference
 
+ROOT = Path(__file__).parents[3]
+README = (ROOT / "minigrad" / "ops" / "README.md").read_text(encoding="utf-8")
 REFERENCE = reference()
 TABLE = {*vars(Operators), *filter(callable, vars(Operators).values())}  # names, and functions under any name
 NOT_METHODS = {
@@ -45,6 +49,8 @@ def missing_of_function(name, function, module):
             f"minigrad/operators.py: a row for `{name}`; or, if `x.{name}()` does not read well, "
             f"the reason in NOT_METHODS of tests/minigrad/ops/test_adding_an_op.py"
         )
+    if f"`{name}`" not in README:
+        missing.append(f"minigrad/ops/README.md: `{name}` in the table of files")
     if name not in {use.partition(",")[0] for use in USES}:
         missing.append(f"tests/minigrad/ops/uses.py: a use of it, whose name is {name!r} or begins with '{name}, '")
     return missing
@@ -95,6 +101,7 @@ def test_what_a_new_op_lacks_is_said_with_its_place(monkeypatch):
         *(here, here, here),
         "minigrad/__init__.py",
         "minigrad/operators.py",
+        "minigrad/ops/README.md",
         "tests/minigrad/ops/uses.py",
     ]
     assert all("cosh" in line.lower() for line in found)
@@ -109,6 +116,7 @@ def test_what_a_new_op_lacks_is_said_with_its_place(monkeypatch):
     monkeypatch.setattr(mg, "cosh", cosh, raising=False)
     monkeypatch.setattr(mg, "__all__", [*mg.__all__, "cosh"])
     monkeypatch.setitem(globals(), "TABLE", {*TABLE, "cosh"})
+    monkeypatch.setitem(globals(), "README", f"{README} `cosh`")
     monkeypatch.setitem(USES, "cosh", None)
     assert not missing_of_op(Cosh)
 

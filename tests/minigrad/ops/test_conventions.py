@@ -32,7 +32,7 @@ def grad_of(function, *x):
         (mg.layer_norm, "eps stands inside the root"),
         (mg.layer_norm, "variance is the biased one"),
         (Tensor, "Python numbers and lists become float64"),
-        (Tensor, "integers that ask for a gradient"),
+        (Tensor, "integers that should require a gradient"),
         (Tensor.backward, "A second call on the same graph is allowed"),
         (Tensor.backward, "no gradient of a gradient"),
         (Tensor, "read-only"),
