@@ -12,9 +12,9 @@ from minigrad.types import TensorLike
 class Where(Op):
     """z = x where the condition holds, else y;   dL/dx = dL/dz there, else 0;   dL/dy the other way round.
 
-    The branch that was not taken receives exactly 0. Further back that 0 is multiplied as any other number, as in PyTorch
-    and JAX, and 0 * inf = NaN: `where(x > 0, log(x), 0)` has slope NaN at 0, where that of log is infinite. Give the op
-    a safe input: `where(x > 0, log(where(x > 0, x, 1)), 0)` has slope 0 there.
+    The branch that was not taken receives exactly 0. Further back that 0 is multiplied like any other number, as in
+    PyTorch and JAX, and 0 * inf = NaN: `where(x > 0, log(x), 0)` has slope NaN at 0, where that of log is infinite.
+    Give the op a safe input: `where(x > 0, log(where(x > 0, x, 1)), 0)` has slope 0 there.
     """
 
     def __init__(self, condition):
