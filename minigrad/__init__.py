@@ -1,9 +1,28 @@
-"""minigrad: a tensor autograd over NumPy, small enough to read in one sitting."""
+"""minigrad: a tensor autograd over NumPy, small enough to read in one sitting.
+
+Tensors         Tensor no_grad scope
+Arithmetic      add subtract multiply divide negative power abs exp log sqrt
+Products        matmul einsum linear
+Reductions      sum mean max min prod var std norm cumsum logsumexp
+Selection       where maximum minimum clip
+Shapes          reshape transpose swapaxes broadcast_to getitem concatenate stack
+Networks        relu gelu silu sigmoid tanh softmax log_softmax layer_norm rms_norm
+                dropout embedding residual_add
+Losses          cross_entropy mse_loss
+Models          Module Parameter optim
+Pictures        draw Graph write_stepper
+Debugging       break_at detect_anomaly explain why
+An op of yours  Op gradcheck
+
+help(minigrad.softmax) says more about one of them, and print(t.data) shows a tensor's numbers. help(blocks)
+lists the Transformer, and what splits its gradient by residual.
+"""
 
 import importlib
 from typing import TYPE_CHECKING
 
 from minigrad import operators as operators  # gives Tensor its operators
+from minigrad import optim
 from minigrad.gradcheck import gradcheck
 from minigrad.module import Module, Parameter
 from minigrad.op import Op
@@ -36,6 +55,8 @@ from minigrad.ops.softmax import log_softmax, logsumexp, softmax
 from minigrad.recording import no_grad, scope
 from minigrad.tensor import Tensor
 
+__version__ = "0.1.0"
+
 # Loaded when they are first asked for, so that a script that trains does not wait for what it does not use.
 ON_DEMAND = {
     "minigrad.debugging": ("break_at", "detect_anomaly", "explain", "find", "find_all", "why"),
@@ -56,6 +77,9 @@ else:  # unseen by type checkers, which would take it for leave to ask for any n
             if name in names:
                 return getattr(importlib.import_module(module), name)
         raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
+
+    def __dir__():  # for Tab and help(), which would not see what is loaded on demand
+        return [*__all__, "__version__"]
 
 
 __all__ = [
@@ -106,6 +130,7 @@ __all__ = [
     "negative",
     "no_grad",
     "norm",
+    "optim",
     "power",
     "prod",
     "relu",
