@@ -1,18 +1,20 @@
 """minigrad: a tensor autograd over NumPy, small enough to read in one sitting.
 
 Tensors         Tensor no_grad scope
-Arithmetic      add subtract multiply divide negative power abs exp log sqrt
+Arithmetic      add subtract multiply divide negative power abs
+Functions       exp expm1 log log1p sqrt sin cos tanh sigmoid
 Products        matmul einsum linear
 Reductions      sum mean max min prod var std norm cumsum logsumexp
 Selection       where maximum minimum clip
-Shapes          reshape transpose swapaxes broadcast_to getitem concatenate stack
-Networks        relu gelu silu sigmoid tanh softmax log_softmax layer_norm rms_norm
-                dropout embedding residual_add
+Shapes          reshape flatten transpose swapaxes squeeze expand_dims broadcast_to
+                getitem split concatenate stack
+Networks        relu gelu silu softmax log_softmax layer_norm rms_norm dropout
+                embedding residual_add
 Losses          cross_entropy mse_loss
 Models          Module Parameter optim
 Pictures        draw Graph write_stepper
-Debugging       break_at detect_anomaly explain why
-An op of yours  Op gradcheck
+Debugging       break_at detect_anomaly explain why find find_all
+Your own op     Op gradcheck
 
 help(minigrad.softmax) says more about one of them, and print(t.data) shows a tensor's numbers. help(blocks)
 lists the Transformer, and what splits its gradient by residual.
@@ -78,8 +80,9 @@ else:  # unseen by type checkers, which would take it for leave to ask for any n
                 return getattr(importlib.import_module(module), name)
         raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
-    def __dir__():  # for Tab and help(), which would not see what is loaded on demand
-        return [*__all__, "__version__"]
+
+def __dir__() -> list[str]:  # for Tab and help(), which would not see what is loaded on demand
+    return [*__all__, "__version__"]
 
 
 __all__ = [

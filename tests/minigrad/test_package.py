@@ -33,7 +33,7 @@ def test_an_unknown_name_is_an_attribute_error_that_says_so():
 
 def test_help_begins_with_every_public_name():
     named = set(re.findall(r"\w+", minigrad.__doc__))
-    assert set(PUBLIC) <= named, set(PUBLIC) - named
+    assert set(PUBLIC) <= named, f"say in the docstring of minigrad what there is: {set(PUBLIC) - named}"
     text = pydoc.render_doc(minigrad, renderer=pydoc.plaintext)
     assert text.index("write_stepper") < text.index("PACKAGE CONTENTS")
 
