@@ -24,7 +24,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from minigrad import operators as operators  # gives Tensor its operators
-from minigrad import optim
+from minigrad import optim as optim
 from minigrad.gradcheck import gradcheck
 from minigrad.module import Module, Parameter
 from minigrad.op import Op
@@ -82,7 +82,7 @@ else:  # unseen by type checkers, which would take it for leave to ask for any n
 
 
 def __dir__() -> list[str]:  # for Tab and help(), which would not see what is loaded on demand
-    return [*__all__, "__version__"]
+    return [*__all__, "__version__", "optim"]
 
 
 __all__ = [
@@ -133,7 +133,6 @@ __all__ = [
     "negative",
     "no_grad",
     "norm",
-    "optim",
     "power",
     "prod",
     "relu",

@@ -122,7 +122,9 @@ def test_every_file_it_names_exists(readme):
         path = readme.parent / target if target else readme
         assert path.exists(), target
         if heading:
-            assert re.search(rf"^#+ {heading.replace('-', '.')}$", path.read_text(encoding="utf-8"), re.M | re.I), heading
+            assert re.search(rf"^#+ {heading.replace('-', '.')}$", path.read_text(encoding="utf-8"), re.M | re.I), (
+                heading
+            )
     for name in re.findall(r"demos\.(\w+)|demos/(\w+\.py)", text):
         module = name[0] or name[1].removesuffix(".py")
         assert (ROOT / "demos" / f"{module}.py").exists(), module
