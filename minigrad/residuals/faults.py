@@ -4,6 +4,7 @@ A wrong gradient raises no error, and the loss may still fall, because the rest 
 are looked for where they arise: on each skip and branch, from layer to layer, and on each token.
 """
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from minigrad.arrays import norm
 from minigrad.backprop import first_gradient, topological_order
 from minigrad.ops.normalization import LayerNorm, RmsNorm
 from minigrad.ops.residual import ResidualAdd
-from minigrad.residuals.split import Between, InsideResiduals, carry
+from minigrad.residuals.split import WHOLE, Between, InsideResiduals, carry, sum_of
 from minigrad.residuals.tables import GradientFault, GradientFaults
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
@@ -36,8 +37,8 @@ def gradient_faults(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -
 
     It reports a skip or a branch that passes nothing on, skip and branch that cancel, a layer where the gradient's norm
     collapses or explodes, a norm that vanishes or grows with depth, NaN and inf, and tokens that get no gradient. The
-    limits are constants at the top of this file. It costs at most two backward passes, needs no `backward()` before it,
-    and changes no `grad`. It sees residuals that were made with `residual_add`, as those of the blocks are.
+    limits are constants at the top of this file. It costs as much as `residual_gradients`, needs no `backward()`
+    before it, and changes no `grad`. It sees residuals that were made with `residual_add`, as those of the blocks are.
 
     Args:
         loss, x, grad: as in `residual_gradients`. A token is a row along x's last axis.
@@ -64,7 +65,7 @@ def gradient_faults(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -
     faults = non_finite(between, survey) or [
         *residual_faults(between, survey),
         *(jumps(layers) or drift(layers)),
-        *token_faults(x, whole(parts)),
+        *token_faults(x, sum_of(WHOLE, parts, x)),
     ]
     return GradientFaults(faults, checked(between, layers))
 
@@ -83,16 +84,10 @@ class Survey(InsideResiduals):
         self.arriving = {}
 
     def arrived(self, tensor, parts):
-        self.norms[tensor] = norm(whole(parts))
+        self.norms[tensor] = norm(sum_of(WHOLE, parts, tensor))
         if tensor.op in self.between.residuals:
             self.arriving[tensor.op] = self.norms[tensor]
         return super().arrived(tensor, parts)
-
-
-def whole(parts):
-    """The sum of all parts; 0 if there are none."""
-    first, *others = parts.values() or [np.zeros(())]
-    return sum(others, first)
 
 
 def bottlenecks(between):
@@ -224,6 +219,8 @@ def within(before, after, factor):
 
 
 def token_faults(x, grad_x):
+    if x.size == 0:
+        return [GradientFault("no gradient", place(x), f"It has no elements: its shape is {x.shape}.")]
     if not grad_x.any():
         return [GradientFault("no gradient", place(x), "The gradient that arrives is 0 everywhere.")]
     if x.ndim < 2:
@@ -249,7 +246,7 @@ def checked(between, layers):
     if norms:
         parts.append(f"the gradient's norm at {len(norms)} places ({min(norms):.3g} to {max(norms):.3g})")
     if x.ndim > 1:
-        parts.append(f"{x.size // x.shape[-1]} tokens")
+        parts.append(f"{math.prod(x.shape[:-1])} tokens")
     return ", ".join(parts)
 
 

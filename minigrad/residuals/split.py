@@ -23,7 +23,8 @@ MAX_ROUTES = 4096
 def residual_gradients(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -> ResidualGradients:
     """For each residual between `x` and `loss`: what came over its skip and what came through its sublayer.
 
-    It costs about one backward pass, needs no `backward()` before it, and changes no `grad`.
+    It costs about one backward pass where residuals stand in a row or one inside the other, and at most one for each
+    residual however they stand. It needs no `backward()` before it, and changes no `grad`.
 
     Args:
         loss: where the gradient comes from.
@@ -231,18 +232,27 @@ class ByResidual(Labels):
 LABELS = {"route": ByRoute, "length": ByLength, "residual": ByResidual}
 
 
-class InsideResiduals(Labels):
-    """Labels say which residuals a part is still inside of: (residual, input) pairs, the innermost first.
+WHOLE = (None, None)
 
-    A pair is dropped at the residual's input, where skip and branch meet again. A branch may begin further back (two
-    sublayers side by side); its part keeps the pair past that point, and loses it at the next tensor.
+
+class InsideResiduals(Labels):
+    """Labels are tuples of the sums that a part belongs to.
+
+    These sums are WHOLE, the whole gradient, and one for each pair (residual, input): what passed that input of a
+    residual and has not yet come to where skip and branch meet again, the residual's own input. A pair is dropped
+    there. A branch may begin further back (two sublayers side by side); its part keeps the pair past that point, and
+    loses it at the next tensor.
+
+    Where there would be more parts than sums, each sum goes on as one part of its own. So a tensor's rule runs at most
+    once for the whole gradient and once for each residual that the tensor lies inside of; where residuals stand in a
+    row, or one inside the other, all of a gradient is in the same sums, and it runs once.
 
     Attributes:
         starting_at: the residuals by their input, if that leads back to x.
         found: for each of these what came to its input over the skip, and through the branch.
     """
 
-    start = ()
+    start = (WHOLE,)
 
     def __init__(self, between):
         super().__init__(between)
@@ -254,20 +264,23 @@ class InsideResiduals(Labels):
                 self.starting_at.setdefault(skip, []).append(residual)
 
     def beyond(self, label, residual, i):
-        if residual.inputs[ResidualAdd.SKIP] not in self.starting_at:
-            return (label,)
-        return (((residual, i), *label),)
+        is_split = residual.inputs[ResidualAdd.SKIP] in self.starting_at
+        return (((residual, i), *label),) if is_split and WHOLE in label else (label,)
 
     def arrived(self, tensor, parts):
         for residual in self.starting_at.get(tensor, ()):
-            self.found[residual] = [sum_inside(parts, (residual, i), tensor) for i in WAYS]
+            self.found[residual] = [sum_of((residual, i), parts, tensor) for i in WAYS]
         outside = {}
         for label, grad in parts.items():
-            accumulate(outside, tuple(pair for pair in label if pair[0] not in self.found), grad)
+            if sums := tuple(pair for pair in label if pair[0] not in self.found):
+                accumulate(outside, sums, grad)
+        sums = dict.fromkeys(pair for label in outside for pair in label)
+        if len(outside) > len(sums):
+            outside = {(pair,): sum_of(pair, outside, tensor) for pair in sums}
         return outside
 
 
-def sum_inside(parts, pair, tensor):
+def sum_of(pair, parts, tensor):
     """The sum of all parts whose label contains `pair`, in an array of its own."""
     result = np.zeros_like(tensor.data)
     for label, grad in parts.items():

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.arrays import norm
+from minigrad.arrays import norm, scaled
 
 
 class ResidualGradient(NamedTuple):
@@ -150,20 +150,17 @@ TITLES = {
 }
 
 
-def inner_product(a, b):
-    """The sum of a * b over all elements; in float64, where the squares of float32 do not overflow."""
-    return float(np.vdot(a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)))
-
-
 def share(part, whole):
     """The component of `part` along `whole`, as a fraction of it; NaN if the whole is 0."""
-    square = inner_product(whole, whole)
-    return inner_product(part, whole) / square if square else float("nan")
+    whole, exponent = scaled(whole)
+    square = np.vdot(whole, whole)
+    return float(np.vdot(np.ldexp(part, -exponent, dtype=np.float64), whole) / square) if square else float("nan")
 
 
 def cosine(a, b):
+    (a, _), (b, _) = scaled(a), scaled(b)
     lengths = norm(a) * norm(b)
-    return inner_product(a, b) / lengths if lengths else float("nan")
+    return float(np.vdot(a, b) / lengths) if lengths else float("nan")
 
 
 def relation(residual):

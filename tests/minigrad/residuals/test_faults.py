@@ -226,3 +226,21 @@ def test_report_counts_names_and_explains():
     assert report.startswith("1 odd thing about the gradient\n\n1. missing skip: first\n")
     assert "Looked at: 2 residuals" in report
     assert repr(gradient_faults(weighted_loss(y), x)) == "[<missing skip: first>]"
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-30, 1e30, 1e155, 1e280])
+def test_res_d_faults_do_not_depend_on_the_gradients_scale(scale):
+    """The squares of the first and the last are 0 and inf; the gradients are neither."""
+    x = random_input(3, 4)
+    healthy = residual_add(x, x.tanh(), "healthy")
+    assert gradient_faults(weighted_loss(healthy) * scale, x) == []
+    planted = NoSkip("planted")(healthy, healthy.tanh())
+    assert ("missing skip", "planted") in found(weighted_loss(planted) * scale, x)
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 4), (0,)])
+def test_sml_a_an_input_without_elements_is_said_to_have_none(shape):
+    x = Tensor(np.zeros(shape), requires_grad=True, name="x")
+    (fault,) = gradient_faults(residual_add(x, x * 2.0).sum(), x)
+    assert fault.kind == "no gradient"
+    assert str(shape) in fault.text

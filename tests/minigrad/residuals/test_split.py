@@ -9,6 +9,8 @@ import pytest
 
 from blocks import Stack, TransformerBlock, gradient_paths, lesson_block, residual_gradients
 from minigrad import Module, Tensor, layer_norm, residual_add, scope, where
+from minigrad.backprop import topological_order
+from minigrad.ops.activations import Tanh
 
 REFERENCE = json.loads((Path(__file__).parent / "lesson_reference.json").read_text())
 LESSON_WEIGHTS = np.arange(12.0).reshape(3, 4) / 10
@@ -148,6 +150,66 @@ def test_a_hundred_parallel_blocks_cost_no_more_than_a_hundred_times_one():
     for one, two in zip(residuals[::2], residuals[1::2], strict=True):
         np.testing.assert_allclose(two.total, one.skip, rtol=1e-12)
         np.testing.assert_array_equal(two.branch, 0)
+
+
+class CountedTanh(Tanh):
+    """Counts how often its rule runs."""
+
+    calls = 0
+
+    def backward(self, grad_y):
+        CountedTanh.calls += 1
+        return super().backward(grad_y)
+
+
+@pytest.mark.parametrize("n", [1, 4, 14, 40])
+def test_res_b_an_input_added_again_at_each_residual_costs_at_most_one_pass_for_each(n, monkeypatch):
+    """2^n labels before; the sums that are asked for are 2 n, and at most one is open for each block passed."""
+    x = random_input(2, 4)
+    z = x
+    for k in range(n):
+        z = residual_add(z, residual_add(x, CountedTanh()(z) * 0.5, f"again{k}"), f"on{k}")
+    loss = weighted_loss(z)
+    monkeypatch.setattr(CountedTanh, "calls", 0)
+    residuals = {residual.name: residual for residual in residual_gradients(loss, x)}
+    assert CountedTanh.calls <= n * (n + 1)  # n tanh, each at most once for the whole and for each residual behind it
+    assert len(residuals) == 2 * n
+
+    loss.backward()
+    results = {tensor.op.path: tensor for tensor in topological_order(loss) if tensor.op is not None}
+    grads = [(results[f"on{k}"].grad, results[f"again{k}"].grad) for k in range(n)]
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    for k, (grad_on, grad_again) in enumerate(grads):
+        through = grad_again * 0.5 * (1 - results[f"on{k}"].op.inputs[0].tanh().data ** 2)
+        np.testing.assert_allclose(residuals[f"on{k}"].skip, grad_on, **close)
+        np.testing.assert_allclose(residuals[f"again{k}"].skip, grad_again, **close)
+        np.testing.assert_allclose(residuals[f"on{k}"].branch, through + (grad_again if k == 0 else 0), **close)
+        x.grad = None
+        results[f"again{k}"].op.inputs[1].backward(grad_again)  # a pass of its own, which begins at the branch
+        np.testing.assert_allclose(residuals[f"again{k}"].branch, x.grad, **close)
+
+
+def test_res_b_in_a_row_and_nested_every_rule_runs_once(monkeypatch):
+    x = random_input(2, 4)
+    y = x
+    for _ in range(5):
+        inner = residual_add(y, CountedTanh()(y), "inner")
+        y = residual_add(y, CountedTanh()(inner), "outer")
+    monkeypatch.setattr(CountedTanh, "calls", 0)
+    residual_gradients(weighted_loss(y), x)
+    assert CountedTanh.calls == 10
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e155, 1e300])
+def test_res_d_shares_and_cosine_do_not_depend_on_the_gradients_scale(scale):
+    x = Tensor([3.0, 4.0], requires_grad=True)
+    loss = (residual_add(x, x * -0.5, "half") * scale).sum()
+    (residual,) = residual_gradients(loss, x)
+    assert (residual.skip_share, residual.branch_share, residual.cosine) == pytest.approx((2, -1, -1), rel=1e-12)
+    assert f"{2**0.5 * scale:.4g}" in repr(residual)
+    assert "100.0%" in str(gradient_paths(loss, x))
+    assert "inf" not in str(residual_gradients(loss, x))
+    assert "nan" not in str(gradient_paths(loss, x, by="length"))
 
 
 def test_a_where_inside_a_branch_keeps_its_zeros():
