@@ -2,18 +2,17 @@
 
 import os
 
-# A variable that pins an old kernel of OpenBLAS would measure that kernel; it must be gone before NumPy comes.
-for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
-    os.environ.pop(variable, None)
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "2"
+from tests.benchmarks.alone import ENVIRONMENT
+
+os.environ.clear()
+os.environ.update(ENVIRONMENT)  # before NumPy comes
 
 import importlib.util
 import platform
 
 import numpy as np
 
-from tests.benchmarks import block_speed, growth, path_tools, processes, unused_debugging, where_time_goes
+from tests.benchmarks import block_speed, growth, import_time, path_tools, unused_debugging, where_time_goes
 
 
 def say_what_runs():
@@ -35,5 +34,5 @@ if __name__ == "__main__":
     where_time_goes.main()
     growth.main()
     path_tools.main()
-    processes.main()
+    import_time.main()
     unused_debugging.main()

@@ -1,5 +1,6 @@
 """Where the time of one block's pass goes: into NumPy's work in the rules, or into the engine around it."""
 
+from minigrad import Tensor
 from minigrad.backprop import delivered, topological_order
 from tests.benchmarks.measuring import interleaved, median
 from tests.benchmarks.peers import problem
@@ -17,7 +18,9 @@ def main():
 
 def parts(size):
     """The whole pass, and its parts as they run alone."""
-    block, x, weights, _ = problem(size)
+    block, x, weights = problem(size)
+
+    x, weights = Tensor(x, requires_grad=True), Tensor(weights)
 
     def forward():
         return (block(x) * weights).sum()
