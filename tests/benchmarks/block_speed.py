@@ -26,10 +26,8 @@ LOADED = 0.5  # other work that keeps this many cores busy makes the figures dou
 
 def main(rounds=3):
     print("Forward and backward of one post-norm block, and a training step of a language model; float32, two threads.")
-    print(
-        f"Each tool is alone in its process, in turn, {rounds} rounds: the best median of each, their ratio, and in brackets"
-    )
-    print("the smallest and the largest ratio of a round.\n")
+    print(f"Each tool is alone in its process, in turn, {rounds} rounds: the best median of each, their ratio, and in")
+    print("brackets the smallest and the largest ratio of a round.\n")
     say_load()
     tools = [tool for tool in TOOLS if is_installed(tool)]
     print(f"\n{'task':15} {'(B, T, d, H, d_ff)':24} {'ours':>10}   ours / peer")

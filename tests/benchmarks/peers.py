@@ -1,7 +1,7 @@
 """The work that is timed, in each of the tools that are compared; float32.
 
 `block`: forward and backward of one post-norm block: attention with H heads, feed-forward with relu, two residuals, two
-layer norms, and as the loss the sum of the output times fixed random weights. `causal`: the same, each token seeing only
+layer norms, and as the loss the sum of the output times fixed random weights. `causal`: the same, but a token sees only
 those before it. `training`: a step of a small language model (embeddings, pre-norm causal blocks, cross-entropy,
 backward, AdamW). Every tool computes the same.
 """
