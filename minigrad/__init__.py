@@ -11,7 +11,7 @@ Shapes          reshape flatten transpose swapaxes squeeze expand_dims broadcast
 Networks        relu gelu silu softmax log_softmax layer_norm rms_norm dropout
                 embedding residual_add
 Losses          cross_entropy mse_loss
-Models          Module Parameter optim
+Models          Module Parameter optim keep_freed_memory
 Pictures        draw Graph write_stepper
 Debugging       break_at detect_anomaly explain why find find_all
 Your own op     Op gradcheck
@@ -62,6 +62,7 @@ __version__ = "0.1.0"
 # Loaded when they are first asked for, so that a script that trains does not wait for what it does not use.
 ON_DEMAND = {
     "minigrad.debugging": ("break_at", "detect_anomaly", "explain", "find", "find_all", "why"),
+    "minigrad.memory": ("keep_freed_memory",),
     "minigrad.drawing": ("Graph", "draw", "write_stepper"),
 }
 
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from minigrad.debugging.find import find, find_all
     from minigrad.debugging.why import why
     from minigrad.drawing import Graph, draw, write_stepper
+    from minigrad.memory import keep_freed_memory
 else:  # unseen by type checkers, which would take it for leave to ask for any name
 
     def __getattr__(name):
@@ -116,6 +118,7 @@ __all__ = [
     "gelu",
     "getitem",
     "gradcheck",
+    "keep_freed_memory",
     "layer_norm",
     "linear",
     "log",

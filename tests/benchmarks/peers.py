@@ -12,6 +12,7 @@ import numpy as np
 
 from blocks import LanguageModel, TransformerBlock
 from minigrad import Tensor, cross_entropy
+from minigrad.memory import keep_freed_memory
 from minigrad.optim import AdamW
 
 SIZES = {  # (B, T, d_model, heads, d_ff)
@@ -31,6 +32,8 @@ def is_installed(tool):
 
 def work(tool, task):
     """A function that does the task once with the tool: `block small`, `causal large`, `training`."""
+    if tool == "minigrad":
+        keep_freed_memory()  # as a training loop does
     kind, _, size = task.partition(" ")
     if kind == "training":
         return TRAINERS[tool]()
