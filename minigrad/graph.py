@@ -254,3 +254,54 @@ def n_shared(names, others):
             break
         count += 1
     return count
+
+
+def stream_start(loss: Tensor) -> Tensor:
+    """Where the residual stream of a model begins: the tensor from which the skip and the branch of every residual came.
+
+    Walking back from the loss, it is the first tensor that the gradient of every residual reaches. In a language model
+    that is the sum of the embeddings. A weight is passed by, unless it is a residual's own input. Where the branches
+    have no such tensor in common (one was detached, or reads another model), it is that of the skips alone.
+
+    Raises:
+        ValueError: there is no residual; it begins with a constant; nothing lies before all residuals.
+
+    >>> from blocks import lesson_block
+    >>> block, x = lesson_block()
+    >>> stream_start((block(x) ** 2).sum())
+    <Tensor 'x', (3, 4), float64, requires_grad, mean=-0.05..., norm=1.6...>
+    """
+    order = topological_order(loss)
+    residuals = [tensor.op for tensor in reversed(order) if isinstance(tensor.op, ResidualAdd)]
+    if not residuals:
+        raise ValueError(
+            f"no residual was made with residual_add on the way to {loss}, so where its stream begins is unknown: "
+            f"pass the tensor x to look at, as in (loss, x)"
+        )
+    skip = residuals[0].inputs[ResidualAdd.SKIP]
+    if not skip.requires_grad and skip.cut is None:
+        raise ValueError(
+            f"the stream begins with a constant, the input {skip.shape} of {residuals[0].path}: make it with "
+            f"requires_grad=True, or pass the tensor x to look at"
+        )
+    skips = [residual.inputs[ResidualAdd.SKIP] for residual in residuals]
+    branches = [residual.inputs[ResidualAdd.BRANCH] for residual in residuals]
+    start = first_reached_by_all(order, skips + branches, skips) or first_reached_by_all(order, skips, skips)
+    if start is None:
+        raise ValueError(f"no tensor lies before all {len(residuals)} residuals: pass the tensor x to look at")
+    return start
+
+
+def first_reached_by_all(order, ends, skips):
+    """Walking back, the first tensor that all of `ends` came from; None if there is none."""
+    ends = dict.fromkeys(end for end in ends if end.requires_grad)
+    reached = {end: 1 << i for i, end in enumerate(ends)}  # tensor -> a bit for each end that came from it
+    everything = (1 << len(ends)) - 1
+    for tensor in order:
+        bits = reached.get(tensor, 0)
+        if bits == everything and (not isinstance(tensor, Parameter) or tensor in skips):
+            return tensor
+        for x in tensor.op.inputs if bits and tensor.op is not None else ():
+            if x.requires_grad:
+                reached[x] = reached.get(x, 0) | bits
+    return None
