@@ -18,12 +18,15 @@ if TYPE_CHECKING:
         GradientPaths,
         ResidualGradient,
         ResidualGradients,
+        ResidualStream,
+        ResidualWrite,
         draw_residual_gradients,
         gradient_faults,
         gradient_paths,
         plot_path_lengths,
         plot_residual_gradients,
         residual_gradients,
+        residual_stream,
     )
 else:  # hidden from type checkers, which would otherwise accept any name
 
@@ -52,6 +55,8 @@ __all__ = [
     "RMSNorm",
     "ResidualGradient",
     "ResidualGradients",
+    "ResidualStream",
+    "ResidualWrite",
     "Stack",
     "SwiGLU",
     "TransformerBlock",
@@ -62,4 +67,5 @@ __all__ = [
     "plot_path_lengths",
     "plot_residual_gradients",
     "residual_gradients",
+    "residual_stream",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from minigrad.backprop import topological_order
 from minigrad.module import Parameter
 from minigrad.op import Op
+from minigrad.ops.arithmetic import Add
 from minigrad.ops.residual import WAYS, ResidualAdd
 from minigrad.tensor import Tensor
 
@@ -256,8 +257,8 @@ def n_shared(names, others):
     return count
 
 
-def stream_start(loss: Tensor) -> Tensor:
-    """Where the residual stream of a model begins: the tensor from which the skip and the branch of every residual came.
+def stream_start(loss: Tensor, plain_sums: bool = False) -> Tensor:
+    """Where the residual stream of a model begins: the tensor that the skip and the branch of every residual came from.
 
     Walking back from the loss, it is the first tensor that the gradient of every residual reaches. In a language model
     that is the sum of the embeddings. A weight is passed by, unless it is a residual's own input. Where the branches
@@ -268,40 +269,88 @@ def stream_start(loss: Tensor) -> Tensor:
 
     >>> from blocks import lesson_block
     >>> block, x = lesson_block()
-    >>> stream_start((block(x) ** 2).sum())
-    <Tensor 'x', (3, 4), float64, requires_grad, mean=-0.05..., norm=1.6...>
+    >>> stream_start((block(x) ** 2).sum()) is x
+    True
     """
     order = topological_order(loss)
-    residuals = [tensor.op for tensor in reversed(order) if isinstance(tensor.op, ResidualAdd)]
+    residuals = residuals_among(order, plain_sums)
     if not residuals:
         raise ValueError(
             f"no residual was made with residual_add on the way to {loss}, so where its stream begins is unknown: "
-            f"pass the tensor x to look at, as in (loss, x)"
+            f"pass the tensor x to look at{plain_sums_in_words(order)}"
         )
-    skip = residuals[0].inputs[ResidualAdd.SKIP]
-    if not skip.requires_grad and skip.cut is None:
+    skips = [residual.inputs[skip] for residual, skip in residuals.items()]
+    if not skips[0].requires_grad and skips[0].cut is None:
         raise ValueError(
-            f"the stream begins with a constant, the input {skip.shape} of {residuals[0].path}: make it with "
-            f"requires_grad=True, or pass the tensor x to look at"
+            f"the stream begins with a constant, the input {skips[0].shape} of {next(iter(residuals)).path}: make it "
+            f"with requires_grad=True, or pass the tensor x to look at"
         )
-    skips = [residual.inputs[ResidualAdd.SKIP] for residual in residuals]
-    branches = [residual.inputs[ResidualAdd.BRANCH] for residual in residuals]
-    start = first_reached_by_all(order, skips + branches, skips) or first_reached_by_all(order, skips, skips)
+    inputs = [x for residual in residuals for x in residual.inputs]
+    start = first_before_all(order, inputs, skips)
+    if start is None:
+        start = first_before_all(order, skips, skips)
     if start is None:
         raise ValueError(f"no tensor lies before all {len(residuals)} residuals: pass the tensor x to look at")
     return start
 
 
-def first_reached_by_all(order, ends, skips):
-    """Walking back, the first tensor that all of `ends` came from; None if there is none."""
-    ends = dict.fromkeys(end for end in ends if end.requires_grad)
-    reached = {end: 1 << i for i, end in enumerate(ends)}  # tensor -> a bit for each end that came from it
-    everything = (1 << len(ends)) - 1
-    for tensor in order:
-        bits = reached.get(tensor, 0)
-        if bits == everything and (not isinstance(tensor, Parameter) or tensor in skips):
+def first_before_all(order, ends, skips):
+    """Walking back, the first tensor that all of `ends` were made from; None if there is none."""
+    ends, skips = dict.fromkeys(end for end in ends if end.requires_grad), set(skips)
+    for tensor, found in made_from(order, ends):
+        if len(ends) == found.bit_count() and (not isinstance(tensor, Parameter) or tensor in skips):
             return tensor
-        for x in tensor.op.inputs if bits and tensor.op is not None else ():
-            if x.requires_grad:
-                reached[x] = reached.get(x, 0) | bits
     return None
+
+
+def residuals_among(order, plain_sums=False):
+    """The residual additions among tensors, oldest first: each op, and which of its inputs is the skip.
+
+    With `plain_sums` an addition of two tensors, one of which was made from the other, is one too: in x + f(x) the skip
+    is x. That is all that the structure says: x + 2 x is one as well.
+    """
+    ops = [tensor.op for tensor in reversed(order) if tensor.op is not None]
+    found = {op: ResidualAdd.SKIP for op in ops if isinstance(op, ResidualAdd)}
+    sums = [op for op in ops if plain_sums and type(op) is Add and op.inputs[0].shape == op.inputs[1].shape]
+    first, second = (are_made_from(order, [(op.inputs[i], op.inputs[1 - i]) for op in sums]) for i in (0, 1))
+    for op, skips_first, skips_second in zip(sums, first, second, strict=True):
+        if skips_first != skips_second:  # both: it is twice the same tensor
+            found[op] = int(skips_second)
+    return {op: found[op] for op in ops if op in found}
+
+
+def are_made_from(order, pairs):
+    """For each pair (x, y) of tensors whether y is x, or was made from it."""
+    bit_of = {y: i for i, y in enumerate(dict.fromkeys(y for _, y in pairs))}
+    asked = {}
+    for x, y in pairs:
+        asked.setdefault(x, []).append(y)
+    found = set()
+    for tensor, bits in made_from(order, bit_of) if pairs else ():
+        found.update((tensor, y) for y in asked.get(tensor, ()) if bits >> bit_of[y] & 1)
+    return [pair in found for pair in pairs]
+
+
+def made_from(order, ends):
+    """Walking back, each tensor with a bit for each of `ends` that is the tensor itself or was made from it."""
+    waiting = {end: 1 << i for i, end in enumerate(ends)}
+    for tensor in order:
+        bits = waiting.pop(tensor, 0)
+        if not bits:
+            continue
+        yield tensor, bits
+        for x in tensor.op.inputs if tensor.op is not None else ():
+            if x.requires_grad:
+                waiting[x] = waiting.get(x, 0) | bits
+
+
+def plain_sums_in_words(order):
+    """Where an addition looks like a residual that was not made with residual_add; empty if none does."""
+    sums = [op for op in residuals_among(order, plain_sums=True) if not isinstance(op, ResidualAdd)]
+    if not sums:
+        return ""
+    more = f", and {len(sums) - 1} more" if len(sums) > 1 else ""
+    return (
+        f".\nThe plain sum at {sums[0].location}{more} looks like one, x + f(x):\n"
+        f"plain_sums=True counts such sums, and residual_add(x, f(x)) marks them."
+    )

@@ -12,12 +12,15 @@ ON_DEMAND = {
     "minigrad.residuals.picture": ("draw_residual_gradients",),
     "minigrad.residuals.plots": ("plot_path_lengths", "plot_residual_gradients"),
     "minigrad.residuals.split": ("gradient_paths", "residual_gradients"),
+    "minigrad.residuals.stream": ("residual_stream",),
     "minigrad.residuals.tables": (
         "GradientFault",
         "GradientFaults",
         "GradientPaths",
         "ResidualGradient",
         "ResidualGradients",
+        "ResidualStream",
+        "ResidualWrite",
     ),
 }
 
@@ -26,12 +29,15 @@ if TYPE_CHECKING:
     from minigrad.residuals.picture import draw_residual_gradients
     from minigrad.residuals.plots import plot_path_lengths, plot_residual_gradients
     from minigrad.residuals.split import gradient_paths, residual_gradients
+    from minigrad.residuals.stream import residual_stream
     from minigrad.residuals.tables import (
         GradientFault,
         GradientFaults,
         GradientPaths,
         ResidualGradient,
         ResidualGradients,
+        ResidualStream,
+        ResidualWrite,
     )
 else:  # hidden from type checkers, which would otherwise accept any name
 
@@ -51,10 +57,13 @@ __all__ = [
     "GradientPaths",
     "ResidualGradient",
     "ResidualGradients",
+    "ResidualStream",
+    "ResidualWrite",
     "draw_residual_gradients",
     "gradient_faults",
     "gradient_paths",
     "plot_path_lengths",
     "plot_residual_gradients",
     "residual_gradients",
+    "residual_stream",
 ]

@@ -11,10 +11,10 @@ import numpy as np
 
 from minigrad.arrays import norm
 from minigrad.backprop import first_gradient, topological_order
+from minigrad.graph import plain_sums_in_words, stream_start
 from minigrad.ops.normalization import LayerNorm, RmsNorm
-from minigrad.ops.residual import ResidualAdd
 from minigrad.residuals.split import WHOLE, Between, InsideResiduals, carry, sum_of
-from minigrad.residuals.tables import GradientFault, GradientFaults
+from minigrad.residuals.tables import GradientFault, GradientFaults, place
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 
@@ -26,13 +26,15 @@ CANCELLED = 0.1  # skip and branch cancel if their sum is less than this fractio
 JUMP = 1e3  # the norm collapses or explodes if it changes by more than this factor from one layer to the next
 DRIFT = 1e4  # it vanishes or grows with depth if it changes by more than this factor over all layers
 
+SKIP, BRANCH = 0, 1  # in what is found of a residual
+
 WHICH_OP = (
     "\nTo find the op that made it, run forward and backward inside `with detect_anomaly():`, or print(why(x, loss))"
     "\nafter loss.backward(); both are in minigrad. Nothing else was checked."
 )
 
 
-def gradient_faults(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -> GradientFaults:
+def gradient_faults(loss: Tensor, x: Tensor | None = None, grad: "TensorLike | None" = None) -> GradientFaults:
     """Look for what is odd about the gradient on its way from `loss` to `x`.
 
     It reports a skip or a branch that passes nothing on, skip and branch that cancel, a layer where the gradient's norm
@@ -41,10 +43,12 @@ def gradient_faults(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -
     before it, and changes no `grad`. It sees residuals that were made with `residual_add`, as those of the blocks are.
 
     Args:
-        loss, x, grad: as in `residual_gradients`. A token is a row along x's last axis.
+        loss, x, grad: as in `residual_gradients`. A token is a row along x's last axis. If `x` lies before the start of
+            the residual stream, as the weight of an embedding does, layers are looked at from that start on.
 
     Returns:
-        A list of `GradientFault`, empty if there is nothing odd; `print()` of it is a report.
+        A list of `GradientFault`, empty if there is nothing odd; `print()` of it is a report, which begins with what
+        could not be looked at.
 
     Raises:
         ValueError: `loss` does not depend on `x`, or `x` has requires_grad=False.
@@ -59,15 +63,16 @@ def gradient_faults(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -
     [<dead branch: block.attention_residual>]
     """
     between = Between(loss, x)
+    x = between.x
     survey = Survey(between)
     parts = carry(between, first_gradient(loss, grad), survey)
-    layers = [(tensor, survey.norms[tensor]) for tensor in bottlenecks(between) if tensor.shape == x.shape]
+    layers, not_checked = layers_of_stream(between, survey)
     faults = non_finite(between, survey) or [
         *residual_faults(between, survey),
         *(jumps(layers) or drift(layers)),
         *token_faults(x, sum_of(WHOLE, parts, x)),
     ]
-    return GradientFaults(faults, checked(between, layers))
+    return GradientFaults(faults, checked(between, layers), not_checked)
 
 
 class Survey(InsideResiduals):
@@ -90,20 +95,44 @@ class Survey(InsideResiduals):
         return super().arrived(tensor, parts)
 
 
-def bottlenecks(between):
+def layers_of_stream(between, survey):
+    """The ends of the layers with the norm of the gradient there, the loss first; and in words what cannot be seen.
+
+    They are the bottlenecks between the loss and x that have x's shape. Where x lies before the stream (a weight, say),
+    they are those between the loss and the stream's start.
+    """
+    x = between.x
+    try:
+        start = stream_start(between.order[0])
+    except ValueError:
+        start = x
+    if start in between.tensors:
+        x = start
+    layers = [(tensor, survey.norms[tensor]) for tensor in bottlenecks(between, x) if tensor.shape == x.shape]
+    if len(layers) > 1:
+        return layers, ""
+    reason = f"no tensor of the shape {x.shape} of {place(x)} is passed by every way from the loss to it"
+    return layers, f"the gradient's norm from layer to layer, since {reason}."
+
+
+def bottlenecks(between, x):
     """The tensors that every route from the loss to x passes through, the loss first. A layer lies between two of them.
 
     Walking back, a tensor is a bottleneck if nothing else is waiting to be walked when it is reached.
     """
+    leads_back = {x}
+    for tensor in reversed(between.order):
+        if tensor.op is not None and not leads_back.isdisjoint(tensor.op.inputs):
+            leads_back.add(tensor)
     found, waiting = [], {between.order[0]}
     for tensor in between.order:
         if tensor in waiting:
             waiting.remove(tensor)
             if not waiting:
                 found.append(tensor)
-            if tensor is between.x:
+            if tensor is x:
                 break
-            waiting.update(between.tensors.intersection(tensor.op.inputs))
+            waiting.update(leads_back.intersection(tensor.op.inputs))
     return found
 
 
@@ -136,21 +165,23 @@ def residual_faults(between, survey):
 
 
 def missing_skip(residual, between, survey):
-    skip = residual.inputs[ResidualAdd.SKIP]
+    skip, _ = between.skip_and_branch(residual)
     if not skip.requires_grad:
         return f"The skip is a constant, so no gradient goes over it{where_cut(skip)}."
-    if passes_on(residual, ResidualAdd.SKIP, survey):
+    if passes_on(residual, SKIP, survey):
         return None
+    if survey.partings[residual] is not skip:
+        return f"The skip, which parts from the branch at {place(survey.partings[residual])}, passes none of it on."
     rule = f"{type(residual).__module__}.{type(residual).__qualname__}.backward"
     return f"The skip passes none of it on, where dL/dskip should be dL/dy.\nThe rule that should do it is {rule}."
 
 
 def dead_branch(residual, between, survey):
-    skip, branch = residual.inputs
+    skip, branch = between.skip_and_branch(residual)
     if skip in between.tensors and branch not in between.tensors:
         return f"The branch does not lead back to {place(between.x)}{where_cut(branch)}."
-    if passes_on(residual, ResidualAdd.BRANCH, survey) or skip not in set(topological_order(branch)):
-        return None  # a branch that begins elsewhere owes this skip's input nothing
+    if passes_on(residual, BRANCH, survey):
+        return None
     return (
         "The branch passes none of it on:\nweights that are 0, an activation that is off everywhere, or a wrong rule."
     )
@@ -170,9 +201,9 @@ def cancellation(residual, between, survey):
 RESIDUAL_FAULTS = {"missing skip": missing_skip, "dead branch": dead_branch, "cancellation": cancellation}
 
 
-def passes_on(residual, i, survey):
-    """Whether input i of a residual brings anything to the residual's input; True if x does not lie behind that."""
-    return residual not in survey.found or norm(survey.found[residual][i]) > NOTHING * survey.arriving[residual]
+def passes_on(residual, way, survey):
+    """Whether a way of a residual brings anything to where the two part; True if x does not lie behind that."""
+    return residual not in survey.found or norm(survey.found[residual][way]) > NOTHING * survey.arriving[residual]
 
 
 def where_cut(tensor):
@@ -242,14 +273,10 @@ def checked(between, layers):
     x = between.x
     norms = [size for _, size in layers if np.isfinite(size)]
     n_residuals = len(between.residuals)
-    parts = [f"{n_residuals} residuals" if n_residuals else "no residual, as none was made with residual_add"]
+    none = f"no residual, as none was made with residual_add{plain_sums_in_words(between.order).rstrip('.')}"
+    parts = [f"{n_residuals} residuals" if n_residuals else none]
     if norms:
         parts.append(f"the gradient's norm at {len(norms)} places ({min(norms):.3g} to {max(norms):.3g})")
     if x.ndim > 1:
         parts.append(f"{math.prod(x.shape[:-1])} tokens")
     return ", ".join(parts)
-
-
-def place(tensor):
-    """What to call a tensor: its name, or the path of the op that made it."""
-    return tensor.name or (tensor.op.path if tensor.op else "x")

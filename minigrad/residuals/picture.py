@@ -13,7 +13,7 @@ from minigrad.tensor import Tensor
 
 
 def draw_residual_gradients(
-    loss: Tensor, x: Tensor, path: str | Path | None = None, depth: int | None = None, **options: Any
+    loss: Tensor, x: Tensor | None = None, path: str | Path | None = None, depth: int | None = None, **options: Any
 ) -> Picture:
     """Draw how `loss` was computed, with the share of the gradient that came over each skip and each branch.
 
@@ -22,7 +22,7 @@ def draw_residual_gradients(
     and one that opposes the others is negative.
 
     Args:
-        loss, x: the shares are those of the residuals between these two.
+        loss, x: the shares are those of the residuals between these two; x as in `residual_gradients`.
         path: the file to write, see `minigrad.draw`; None writes nothing.
         depth: levels of boxes to open; by default as few as show the residuals.
         options: the others of `minigrad.draw`. By default the arrows follow the gradient, from the loss down to x, and

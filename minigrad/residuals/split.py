@@ -6,12 +6,14 @@ f'(x)^T dL/dy. So behind n residuals in a row dL/dx is a sum over 2^n routes, on
 parts can be walked back side by side, each under a label of its own, and at x they sum to dL/dx exactly.
 """
 
+import os
 import warnings
 from collections import Counter
 
 import numpy as np
 
 from minigrad.backprop import delivered, first_gradient, topological_order, total
+from minigrad.graph import are_made_from, plain_sums_in_words, residuals_among, stream_start
 from minigrad.ops.residual import WAYS, ResidualAdd
 from minigrad.residuals.tables import GradientPaths, ResidualGradient, ResidualGradients
 from minigrad.tensor import Tensor
@@ -20,7 +22,9 @@ from minigrad.types import TensorLike
 MAX_ROUTES = 4096
 
 
-def residual_gradients(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None) -> ResidualGradients:
+def residual_gradients(
+    loss: Tensor, x: Tensor | None = None, grad: "TensorLike | None" = None, *, plain_sums: bool = False
+) -> ResidualGradients:
     """For each residual between `x` and `loss`: what came over its skip and what came through its sublayer.
 
     It costs about one backward pass where residuals stand in a row or one inside the other, and at most one for each
@@ -28,16 +32,21 @@ def residual_gradients(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None
 
     Args:
         loss: where the gradient comes from.
-        x: the input, or any other tensor that `loss` was computed from.
+        x: the input, or any other tensor that `loss` was computed from; by default the start of the residual stream,
+            see `minigrad.graph.stream_start`.
         grad: dL/d(loss), of loss's shape; 1 if left out, as in `backward()`.
+        plain_sums: whether `x + f(x)` with a plain plus counts as a residual, too. It is found by its structure: one
+            of two tensors that are added was made from the other.
 
     Returns:
         A list of `ResidualGradient`, in order from the input; `print()` of it is a table. It is empty if there is no
-        residual between the two. A residual whose skip does not lead back to `x` (it was detached, or `x` lies inside
-        the branch) has no such split and is left out; `gradient_faults` reports a skip that was detached.
+        residual between the two. A residual is split where its skip and its branch part: at its skip's last tensor, or
+        further back if that was scaled, projected or normed on the way (`alpha x + f(x)` parts at x). One whose skip
+        does not lead back to `x` (it was detached, or `x` lies inside the branch) has no such split and is left out;
+        `gradient_faults` reports a skip that was detached.
 
     Raises:
-        ValueError: `loss` does not depend on `x`, or `x` has requires_grad=False.
+        ValueError: `loss` does not depend on `x`, `x` has requires_grad=False, or no start of a stream was found.
 
     >>> from blocks import lesson_block
     >>> block, x = lesson_block(norm="pre")
@@ -46,21 +55,31 @@ def residual_gradients(loss: Tensor, x: Tensor, grad: "TensorLike | None" = None
     block.attention_residual True
     block.feed_forward_residual True
     """
-    between = Between(loss, x)
+    between = Between(loss, x, plain_sums)
     labels = InsideResiduals(between)
     carry(between, first_gradient(loss, grad), labels)
     return ResidualGradients(
-        ResidualGradient(name, *labels.found[residual])
-        for residual, name in between.residuals.items()
-        if residual in labels.found
+        [
+            ResidualGradient(name, *labels.found[residual])
+            for residual, name in between.residuals.items()
+            if residual in labels.found
+        ],
+        "" if between.residuals else plain_sums_in_words(between.order),
     )
 
 
-def gradient_paths(loss: Tensor, x: Tensor, by: str = "route", grad: "TensorLike | None" = None) -> GradientPaths:
+def gradient_paths(
+    loss: Tensor,
+    x: Tensor | None = None,
+    by: str = "route",
+    grad: "TensorLike | None" = None,
+    *,
+    plain_sums: bool = False,
+) -> GradientPaths:
     """dL/dx in parts, one for each path that the gradient took through the residuals.
 
     Args:
-        loss, x, grad: as in `residual_gradients`.
+        loss, x, grad, plain_sums: as in `residual_gradients`.
         by: "route": one part per route. Keys are tuples of "skip" and "branch", one per residual from the input to
                 the output ("-" where a route does not pass that residual). Up to 2^n parts for n residuals.
             "length": one part per number of branches passed, from 0 up. Up to n + 1 parts, at the cost of at most as
@@ -72,7 +91,7 @@ def gradient_paths(loss: Tensor, x: Tensor, by: str = "route", grad: "TensorLike
         A dict from keys to arrays of x's shape; `print()` of it is a table.
 
     Raises:
-        ValueError: `loss` does not depend on `x`, or `x` has requires_grad=False; an unknown `by`; too many routes.
+        ValueError: as `residual_gradients`; an unknown `by`; too many routes.
 
     >>> from blocks import lesson_block
     >>> block, x = lesson_block(norm="pre")
@@ -86,7 +105,7 @@ def gradient_paths(loss: Tensor, x: Tensor, by: str = "route", grad: "TensorLike
     """
     if by not in LABELS:
         raise ValueError(f"gradient_paths: by is one of {', '.join(LABELS)}; got {by!r}")
-    between = Between(loss, x)
+    between = Between(loss, x, plain_sums)
     n_residuals = len(between.residuals)
     if by == "route" and 2**n_residuals > MAX_ROUTES:
         raise ValueError(
@@ -107,9 +126,12 @@ class Between:
         tensors: those that were computed from x, and x itself.
         residuals: the residual additions among them, in order from x, with their names. A block that was called twice
             has the same name twice, so the later ones get a number: `block.attention_residual #2`.
+        skip_index: for each residual which of its inputs is the skip.
     """
 
-    def __init__(self, loss, x):
+    def __init__(self, loss, x=None, plain_sums=False):
+        if x is None and isinstance(loss, Tensor):
+            x = stream_start(loss, plain_sums)
         if not isinstance(x, Tensor) or not isinstance(loss, Tensor):
             raise TypeError(f"the loss and x must be tensors; got {type(loss).__name__} and {type(x).__name__}")
         if not x.requires_grad:
@@ -118,12 +140,13 @@ class Between:
         self.order = topological_order(loss)
         self.tensors = {x}
         self.residuals = {}
+        self.skip_index = residuals_among(self.order, plain_sums)
         uses = Counter()
         for tensor in reversed(self.order):
             if tensor.op is not None and not self.tensors.isdisjoint(tensor.op.inputs):
                 self.tensors.add(tensor)
-                if isinstance(tensor.op, ResidualAdd) and tensor is not x:
-                    name = tensor.op.path
+                if tensor.op in self.skip_index and tensor is not x:
+                    name = name_of_residual(tensor.op)
                     uses[name] += 1
                     self.residuals[tensor.op] = name if uses[name] == 1 else f"{name} #{uses[name]}"
         if any(tensor.hooks for tensor in self.tensors):
@@ -135,6 +158,60 @@ class Between:
             raise ValueError(
                 f"the loss {loss} does not depend on {x}: nothing that was recorded leads from one to the other"
             )
+
+    def way(self, residual, i):
+        """What input i of a residual is, "skip" or "branch"."""
+        return WAYS[i ^ self.skip_index[residual]]
+
+    def skip_and_branch(self, residual):
+        skip = self.skip_index[residual]
+        return residual.inputs[skip], residual.inputs[1 - skip]
+
+    def partings(self):
+        """For each residual whose skip leads back to x, the tensor where its skip and its branch part.
+
+        It is the skip itself if the branch was made from it; else the last tensor on the way from x that every way to
+        either of them passes. A branch that does not lead back to x parts nowhere, and again it is the skip.
+        """
+        ends = {residual: self.skip_and_branch(residual) for residual in self.residuals}
+        ends = {residual: pair for residual, pair in ends.items() if pair[0] in self.tensors}
+        at_skip = are_made_from(self.order, list(ends.values()))
+        found, passed = {}, None
+        for (residual, (skip, branch)), is_made_from in zip(ends.items(), at_skip, strict=True):
+            if is_made_from or branch not in self.tensors:
+                found[residual] = skip
+            else:
+                passed = passed or self.passed_before()
+                found[residual] = last_passed_by_both(passed, skip, branch)
+        return found
+
+    def passed_before(self):
+        """For each tensor the last one before it that every way from x to it passes, and how many such there are."""
+        passed = {self.x: (None, 0)}
+        for tensor in reversed(self.order):
+            if tensor in self.tensors and tensor is not self.x:
+                before, *others = (x for x in tensor.op.inputs if x in self.tensors)
+                for other in others:
+                    before = last_passed_by_both(passed, before, other)
+                passed[tensor] = (before, passed[before][1] + 1)
+        return passed
+
+
+def last_passed_by_both(passed, a, b):
+    """The last tensor that every way to a and every way to b passes."""
+    while a is not b:
+        if passed[a][1] >= passed[b][1]:
+            a = passed[a][0]
+        else:
+            b = passed[b][0]
+    return a
+
+
+def name_of_residual(op):
+    """Its path; a plain sum is named with its line, as it has no label."""
+    if isinstance(op, ResidualAdd):
+        return op.path
+    return f"{op.path} ({os.path.basename(op.filename)}:{op.lineno})"
 
 
 def carry(between, grad, labels):
@@ -150,11 +227,11 @@ def carry(between, grad, labels):
             return parts
         op = tensor.op
         for label, grad_output in parts.items():
-            grad_inputs = delivered(op, op.backward(grad_output))
+            grad_inputs = delivered(op, labels.rule(op, grad_output))
             for i, x in enumerate(op.inputs):
                 if grad_inputs[i] is None or x not in between.tensors:
                     continue
-                for new in labels.beyond(label, op, i) if isinstance(op, ResidualAdd) else (label,):
+                for new in labels.beyond(label, op, i) if op in between.residuals else (label,):
                     accumulate(waiting.setdefault(x, {}), new, grad_inputs[i])
 
 
@@ -178,6 +255,10 @@ class Labels:
         """The parts of a tensor's gradient as they go on, once all of them have arrived."""
         return parts
 
+    def rule(self, op, grad_output):
+        """What an op delivers to its inputs."""
+        return op.backward(grad_output)
+
     def named(self, parts):
         """The parts at x, under the keys that a person reads."""
         return parts
@@ -193,7 +274,7 @@ class ByRoute(Labels):
 
     def beyond(self, label, residual, i):
         n = self.number[residual]
-        return ((*label[:n], WAYS[i], *label[n + 1 :]),)
+        return ((*label[:n], self.between.way(residual, i), *label[n + 1 :]),)
 
     def named(self, parts):
         return dict(sorted(parts.items(), key=fewest_branches_first))
@@ -210,7 +291,7 @@ class ByLength(Labels):
     start = 0
 
     def beyond(self, label, residual, i):
-        return (label + 1 if i == ResidualAdd.BRANCH else label,)
+        return (label + (self.between.way(residual, i) == "branch"),)
 
     def named(self, parts):
         return dict(sorted(parts.items()))
@@ -220,7 +301,7 @@ class ByResidual(Labels):
     """Label None is the whole gradient; a residual as a label, the part of it that passed that residual's branch."""
 
     def beyond(self, label, residual, i):
-        if label is None and i == ResidualAdd.BRANCH:
+        if label is None and self.between.way(residual, i) == "branch":
             return (None, residual)
         return (label,)
 
@@ -238,18 +319,16 @@ WHOLE = (None, None)
 class InsideResiduals(Labels):
     """Labels are tuples of the sums that a part belongs to.
 
-    These sums are WHOLE, the whole gradient, and one for each pair (residual, input): what passed that input of a
-    residual and has not yet come to where skip and branch meet again, the residual's own input. A pair is dropped
-    there. A branch may begin further back (two sublayers side by side); its part keeps the pair past that point, and
-    loses it at the next tensor.
+    These sums are WHOLE, the whole gradient, and one for each pair (residual, way): what went that way from a residual
+    and has not yet come to where skip and branch meet again. A pair is dropped there.
 
     Where there would be more parts than sums, each sum goes on as one part of its own. So a tensor's rule runs at most
-    once for the whole gradient and once for each residual that the tensor lies inside of; where residuals stand in a
+    once for the whole gradient and once for each way of a residual that the tensor lies on; where residuals stand in a
     row, or one inside the other, all of a gradient is in the same sums, and it runs once.
 
     Attributes:
-        starting_at: the residuals by their input, if that leads back to x.
-        found: for each of these what came to its input over the skip, and through the branch.
+        parting_at: the residuals by the tensor where their skip and branch part, if the skip leads back to x.
+        found: for each of these what came there over the skip, and through the branch.
     """
 
     start = (WHOLE,)
@@ -257,19 +336,18 @@ class InsideResiduals(Labels):
     def __init__(self, between):
         super().__init__(between)
         self.found = {}
-        self.starting_at = {}
-        for residual in between.residuals:
-            skip = residual.inputs[ResidualAdd.SKIP]
-            if skip in between.tensors:
-                self.starting_at.setdefault(skip, []).append(residual)
+        self.partings = between.partings()
+        self.parting_at = {}
+        for residual, tensor in self.partings.items():
+            self.parting_at.setdefault(tensor, []).append(residual)
 
     def beyond(self, label, residual, i):
-        is_split = residual.inputs[ResidualAdd.SKIP] in self.starting_at
-        return (((residual, i), *label),) if is_split and WHOLE in label else (label,)
+        is_split = residual in self.partings and WHOLE in label
+        return (((residual, self.between.way(residual, i)), *label),) if is_split else (label,)
 
     def arrived(self, tensor, parts):
-        for residual in self.starting_at.get(tensor, ()):
-            self.found[residual] = [sum_of((residual, i), parts, tensor) for i in WAYS]
+        for residual in self.parting_at.get(tensor, ()):
+            self.found[residual] = [sum_of((residual, way), parts, tensor) for way in WAYS.values()]
         outside = {}
         for label, grad in parts.items():
             if sums := tuple(pair for pair in label if pair[0] not in self.found):

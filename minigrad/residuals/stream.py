@@ -1,16 +1,14 @@
 """The residual stream: what each sublayer wrote into it, and what that did to the loss.
 
-Along the skips, h_n = x + w_1 + ... + w_n: each residual adds what its branch wrote. With the gradient at every place of
-the stream at hand, effect_i = w_i . dL/dy_i says to first order how the loss would change with the size of w_i. That
-gradient came back on two kinds of ways, and so divides the effect: over skips alone (the direct effect, what the end of
+Along the skips, h_n = x + w_1 + ... + w_n: each residual adds what its branch wrote. With the gradient at every place
+of the stream at hand, effect_i = w_i . dL/dy_i says to first order how the loss would change with the size of w_i. That
+gradient came back on two kinds of ways, and so the effect divides: over skips alone (the direct effect, what the end of
 the model reads of w_i itself), and through the branches of later residuals (the indirect one, what they made of it).
 """
 
 import numpy as np
 
-from minigrad.arrays import norm
 from minigrad.backprop import first_gradient
-from minigrad.graph import stream_start
 from minigrad.ops.arithmetic import Add, Subtract
 from minigrad.ops.linear import Linear
 from minigrad.ops.normalization import LayerNorm, RmsNorm
@@ -30,7 +28,12 @@ ADDED = {Add: (0, 1), Subtract: (0, 1), ResidualAdd: (0, 1), Where: (0, 1), Line
 
 
 def residual_stream(
-    loss: Tensor, x: Tensor | None = None, grad: "TensorLike | None" = None, *, norm_scale: str = "true"
+    loss: Tensor,
+    x: Tensor | None = None,
+    grad: "TensorLike | None" = None,
+    *,
+    norm_scale: str = "true",
+    plain_sums: bool = False,
 ) -> ResidualStream:
     """What each residual wrote into the stream, and the effect of that on the loss: direct, and through later branches.
 
@@ -52,6 +55,7 @@ def residual_stream(
         x: where the stream begins; by default found, see `minigrad.graph.stream_start`.
         grad: dL/d(loss), of loss's shape; 1 if left out, as in `backward()`.
         norm_scale: "true" or "held".
+        plain_sums: as in `residual_gradients`.
 
     Returns:
         A list of `ResidualWrite`, in order from the input, with what the stream began with in `.start`; `print()` of it
@@ -71,15 +75,16 @@ def residual_stream(
     """
     if norm_scale not in NORM_SCALES:
         raise ValueError(f'residual_stream: norm_scale is "true" or "held"; got {norm_scale!r}')
-    between = Between(loss, stream_start(loss) if x is None else x)
+    between = Between(loss, x, plain_sums)
     labels = OverSkips(between, norm_scale == "held")
     grad = first_gradient(loss, grad)
     at_start = carry(between, grad, labels)
     start = between.x
     return ResidualStream(
         [
-            ResidualWrite(name, *(tensor.data for tensor in residual.inputs), *both(labels.parts[residual], residual))
+            ResidualWrite(name, skip.data, branch.data, *both(labels.parts.get(residual, {}), branch))
             for residual, name in between.residuals.items()
+            for skip, branch in [between.skip_and_branch(residual)]
         ],
         start=ResidualWrite(place(start), np.zeros_like(start.data), start.data, *both(at_start, start)),
         biases=labels.biases,
@@ -112,7 +117,7 @@ class OverSkips(Labels):
         self.biases = {}
 
     def beyond(self, label, residual, i):
-        return (INDIRECT if i == ResidualAdd.BRANCH else label,)
+        return (INDIRECT if self.between.way(residual, i) == "branch" else label,)
 
     def arrived(self, tensor, parts):
         if tensor.op in self.between.residuals:
@@ -134,8 +139,8 @@ class OverSkips(Labels):
         """
         added = ADDED.get(type(op), range(len(op.inputs)) if isinstance(op, (Concatenate, Stack)) else ())
         outside = [i for i in added if op.inputs[i] not in self.between.tensors]
-        if op in self.between.residuals and ResidualAdd.BRANCH in outside:
-            outside.remove(ResidualAdd.BRANCH)
+        if op in self.between.residuals:
+            outside = [i for i in outside if self.between.way(op, i) == "skip"]
         if not outside:
             return
         grads = op.backward(grad_output)

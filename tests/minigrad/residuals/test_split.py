@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks import Stack, TransformerBlock, gradient_paths, lesson_block, residual_gradients
+from blocks import Stack, TransformerBlock, gradient_faults, gradient_paths, lesson_block, residual_gradients
 from minigrad import Module, Tensor, layer_norm, residual_add, scope, where
 from minigrad.backprop import topological_order
 from minigrad.ops.activations import Tanh
+from minigrad.residuals import GradientPaths, ResidualGradient, ResidualGradients
 
 REFERENCE = json.loads((Path(__file__).parent / "lesson_reference.json").read_text())
 LESSON_WEIGHTS = np.arange(12.0).reshape(3, 4) / 10
@@ -135,7 +136,8 @@ def test_parallel_branches_behind_a_shared_norm():
     np.testing.assert_allclose(routes["-", "branch"], leaf.grad, rtol=1e-12)
     one, two = residual_gradients(loss, x)
     assert_equal_parts((one.skip, one.branch), routes["skip", "skip"] + routes["branch", "skip"], 1e-12)
-    np.testing.assert_allclose(two.branch, 0, atol=0)  # it starts at x, not at the first residual's sum
+    np.testing.assert_allclose(two.branch, leaf.grad, rtol=1e-12)  # its ways part at x, not at the first one's sum
+    np.testing.assert_allclose(two.skip, one.total, rtol=1e-12)
 
 
 def test_a_hundred_parallel_blocks_cost_no_more_than_a_hundred_times_one():
@@ -148,8 +150,8 @@ def test_a_hundred_parallel_blocks_cost_no_more_than_a_hundred_times_one():
     residuals = residual_gradients(weighted_loss(y), x)
     assert len(residuals) == 200
     for one, two in zip(residuals[::2], residuals[1::2], strict=True):
-        np.testing.assert_allclose(two.total, one.skip, rtol=1e-12)
-        np.testing.assert_array_equal(two.branch, 0)
+        np.testing.assert_allclose(two.skip, one.total, rtol=1e-12)
+        assert np.abs(two.branch).max() > 0
 
 
 class CountedTanh(Tanh):
@@ -384,3 +386,138 @@ def test_shares_and_cosine_of_parts_known_by_hand():
     assert residual.branch_share == -1
     assert residual.cosine == pytest.approx(-1)
     assert repr(residual) == "<residual half: |skip|=1.414, |branch|=0.7071>"
+
+
+def test_res_a_a_scaled_skip_parts_where_it_was_scaled():
+    rng = np.random.default_rng(0)
+    x, W = random_input(3, 4), Tensor(rng.normal(size=(4, 4)))
+    skip = Tensor(x.data, requires_grad=True)
+    branch = Tensor(x.data, requires_grad=True)
+    weighted_loss(skip * 1.5).backward()
+    weighted_loss((branch @ W).tanh()).backward()
+    loss = weighted_loss(residual_add(x * 1.5, (x @ W).tanh(), "deepnorm"))
+    for given in (x, None):
+        (residual,) = residual_gradients(loss, given)
+        np.testing.assert_allclose(residual.skip, skip.grad, rtol=1e-12)
+        np.testing.assert_allclose(residual.branch, branch.grad, rtol=1e-12)
+        paths = gradient_paths(loss, given)
+        np.testing.assert_allclose(paths["skip",], residual.skip, rtol=1e-12)
+        np.testing.assert_allclose(paths["branch",], residual.branch, rtol=1e-12)
+    assert gradient_faults(loss, x) == []
+
+
+@pytest.mark.parametrize("way", ["projected", "normed", "parallel", "gated"])
+def test_res_a_other_skips_that_part_further_back(way):
+    rng = np.random.default_rng(0)
+    h, P, W = random_input(3, 4), Tensor(rng.normal(size=(4, 4))), Tensor(rng.normal(size=(4, 4)))
+    x = h * 1.0
+
+    def branch(x):
+        return (x @ W).tanh()
+
+    def skip(x):
+        if way == "projected":
+            return x @ P
+        if way == "normed":
+            return layer_norm(x)
+        if way == "gated":
+            return x * x.sigmoid()
+        return residual_add(x, x.sin(), "first")
+
+    loss = weighted_loss(residual_add(skip(x), branch(x), "last"))
+    residual = residual_gradients(loss, h)[-1]
+    for part, f in ((residual.skip, skip), (residual.branch, branch)):
+        leaf = Tensor(x.data, requires_grad=True)
+        weighted_loss(f(leaf)).backward()
+        np.testing.assert_allclose(part, leaf.grad, rtol=1e-12)
+    loss.backward()
+    np.testing.assert_allclose(residual.total, x.grad, rtol=1e-12)
+
+
+def test_a_deep_stack_of_scaled_skips_sums_to_the_gradient_at_each_input():
+    x = h = random_input(3, 4)
+    inputs = []
+    for k in range(12):
+        inputs.append(h)
+        h = layer_norm(residual_add(h * 1.5, CountedTanh()(h), f"r{k}"))
+    loss = weighted_loss(h)
+    loss.backward()
+    CountedTanh.calls = 0
+    for residual, at in zip(residual_gradients(loss, x), inputs, strict=True):
+        np.testing.assert_allclose(residual.total, at.grad, rtol=1e-10, atol=1e-14)
+    assert CountedTanh.calls == 12
+
+
+def test_res_e_a_plain_sum_is_found_by_its_structure_and_named_with_its_line():
+    x = random_input(3, 4)
+    y = x + x.tanh()
+    z = y.sin() + y
+    loss = weighted_loss(z * 2 + 1.0)
+    loss.backward()
+    line = y.op.lineno
+    said = str(residual_gradients(loss, x))
+    assert "made with residual_add" in said
+    assert f"test_split.py:{line} and 1 more looks like one" in said.replace(",", "")
+    first, second = residual_gradients(loss, x, plain_sums=True)
+    assert first.name == f"add (test_split.py:{line})"
+    assert second.name == f"add (test_split.py:{line + 1})"
+    assert_equal_parts((first.skip, first.branch), x.grad, 1e-12)
+    assert_equal_parts((second.skip, second.branch), y.grad, 1e-12)
+    np.testing.assert_array_equal(second.skip, z.grad)
+    marked_y = residual_add(x, x.tanh())
+    marked = weighted_loss(residual_add(marked_y, marked_y.sin()) * 2 + 1.0)
+    for by in ("route", "length"):
+        found, expected = gradient_paths(loss, by=by, plain_sums=True), gradient_paths(marked, by=by)
+        assert list(found) == list(expected)
+        for part, other in zip(found.values(), expected.values(), strict=True):
+            np.testing.assert_allclose(part, other, rtol=1e-12)
+    assert f"test_split.py:{line}" in gradient_faults(loss, x).checked
+
+
+def test_sums_of_two_results_are_no_residuals():
+    x = random_input(3, 4)
+    W = Tensor(np.eye(4), requires_grad=True)
+    loss = weighted_loss((x.tanh() + x.sin()) @ W + 1.0)
+    assert residual_gradients(loss, x, plain_sums=True) == []
+    assert "looks like" not in str(residual_gradients(loss, x))
+    assert residual_gradients(weighted_loss(x + x), x, plain_sums=True) == []
+
+
+def test_res_f_words_and_shares_of_a_row_agree():
+    def row(skip, branch):
+        return str(ResidualGradients([ResidualGradient("r", np.array(skip), np.array(branch))])).splitlines()[4]
+
+    assert " ".join(row([1.0, 3.0], [1.0, -2.0]).split()) == "r 2.236 3.162 2.236 100% 0% -0.71 they cancel in part"
+    assert " ".join(row([1.0, 2.0], [1.0, -1.5]).split()[4:]) == "71% 29% -0.50 they cancel in part"
+    assert row([1.0, 0.0], [-0.5, 0.1]).endswith("the branch opposes")
+    assert row([-0.5, 0.1], [1.0, 0.0]).endswith("the skip opposes")
+    assert row([1.0, 0.0], [1.0, 0.1]).endswith("they add up")
+    assert "-0%" not in row([1.0, 0.0], [-0.001, 1.0])
+    assert "-0.0%" not in str(GradientPaths({0: np.array([1.0, 0.0]), 1: np.array([-1e-5, 1.0])}, "length", ["r"]))
+
+
+def test_res_f_routes_come_by_size_and_the_rest_is_one_line():
+    stack = Stack(6, 4, 1, 8, norm="pre", rng=0)
+    x = random_input(2, 4)
+    routes = gradient_paths(weighted_loss(stack(x)), x)
+    assert len(routes) == 4096
+    lines = str(routes).splitlines()
+    assert len(lines) < 30
+    assert max(map(len, lines)) <= 112
+    parts = [float(line.split()[1]) for line in lines[4:20]]
+    assert parts == sorted(parts, reverse=True)
+    shares = [float(line.split()[-1].rstrip("%")) for line in lines[4:21]]
+    assert lines[20].startswith("4,080 others")
+    assert sum(shares) == pytest.approx(100, abs=1)
+    assert "sBssss" in str(routes.table(rows=None))
+    assert routes._repr_html_().count("<tr>") == 19
+    assert routes.to_dicts()[0]["route"] == ("skip",) * 12
+    assert sum(row["share"] for row in routes.to_dicts()) == pytest.approx(1, abs=1e-10)
+
+
+def test_a_table_in_a_notebook_escapes_what_a_user_wrote():
+    x = random_input(2, 2)
+    residuals = residual_gradients(weighted_loss(residual_add(x, x.tanh(), "<b>&")), x)
+    assert "&lt;b&gt;&amp;" in residuals._repr_html_()
+    assert "<b>&" not in residuals._repr_html_().replace("<p><b>", "")
+    assert residuals.to_dicts()[0]["name"] == "<b>&"
