@@ -1,6 +1,10 @@
 """Parameter and Module: tensors that are learned, and the things that are built of them."""
 
-from collections.abc import Iterator, Mapping
+import copy
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Set, ValuesView
+from dataclasses import is_dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -17,10 +21,14 @@ Inputs = ParamSpec("Inputs")
 Output_co = TypeVar("Output_co", covariant=True)
 
 
+SIMPLE = (str, int, float, type(None))  # what most attributes are that are no part of the model
+
+
 class HasForward(Protocol[Inputs, Output_co]):
     """What a type checker knows of a module: a call takes what its `forward` takes, and gives what that gives."""
 
     name: str | None
+    growing: tuple[str, ...]
 
     def forward(self, *inputs: Inputs.args, **options: Inputs.kwargs) -> Output_co: ...
 
@@ -37,8 +45,14 @@ class Parameter(Tensor):
 class Module:
     """A piece of a model: parameters, smaller modules, and a `forward` that uses them.
 
-    What is assigned as an attribute is found and named by it: parameters, modules, and lists of them. Names are
-    joined with dots (`blocks.0.attention.query.weight`), and while a module runs, its name is the scope.
+    Its attributes are its parameters and modules, and lists, tuples and dicts of them, nested or not, and filled at
+    any time. Each is named by where it is, with dots between (`blocks.0.attention.query.weight`), and while a module
+    runs, its name in the module that holds it is the scope. What is held in two places has the name of the first.
+
+    A deep copy draws random numbers of its own: the generators in it are spawned from those of the original.
+
+    Raises:
+        TypeError: parameters or modules in a set or another container without an order, so without names.
 
     >>> class Affine(Module):
     ...     def __init__(self):
@@ -55,12 +69,16 @@ class Module:
     """
 
     name: str | None = None  # its name in the module that holds it; None for the outermost
+    place = ""  # its name in the outermost module, with which the names of its parameters begin
+    growing: tuple[str, ...] = ()  # the attributes that can hold more from one call to the next: lists, dicts
     training = True
 
     def forward(self, *inputs: Any, **options: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no forward(self, x, ...) yet")
 
     def __call__(self: HasForward[Inputs, Output_co], *inputs: Inputs.args, **options: Inputs.kwargs) -> Output_co:
+        if self.growing:
+            name_what_came(self)  # type: ignore[arg-type]  # it is a Module
         if self.name is None:
             return self.forward(*inputs, **options)
         token = SCOPE.set((*SCOPE.get(), self.name))
@@ -70,14 +88,20 @@ class Module:
             SCOPE.reset(token)
 
     def __setattr__(self, attribute: str, value: Any) -> None:
-        if isinstance(value, dict) and any(isinstance(item, (Parameter, Module)) for item in value.values()):
-            raise TypeError(f"{attribute}: parameters and modules in a dict are not found; use attributes or a list")
+        list(held(attribute, value))  # refuses what it could not find again, before it is assigned
         object.__setattr__(self, attribute, value)
-        if isinstance(value, (Parameter, Module, list, tuple)):
-            for name, child in self.children():
-                child.name = name
-            for name, parameter in self.named_parameters():
-                parameter.name = name
+        if may_hold(value):
+            if not isinstance(value, (Parameter, Module)) and attribute not in self.growing:
+                object.__setattr__(self, "growing", (*self.growing, attribute))
+            name_all(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Self":
+        twin = memo[id(self)] = object.__new__(type(self))
+        for value in vars(self).values():
+            if isinstance(value, np.random.Generator) and id(value) not in memo:
+                memo[id(value)] = value.spawn(1)[0]
+        vars(twin).update(copy.deepcopy(vars(self), memo))
+        return twin
 
     def children(self) -> "list[tuple[str, Module]]":
         """The modules directly in this one, with their names, in the order in which they were assigned."""
@@ -85,24 +109,17 @@ class Module:
 
     def modules(self) -> "list[tuple[str, Module]]":
         """This module, whose name is empty, and all in it, each once, with their full names."""
-        found: dict[Module, str] = {}
-        places: list[tuple[str, Module]] = [("", self)]
-        while places:
-            name, module = places.pop(0)
-            if module not in found:
-                found[module] = name
-                prefix = f"{name}." if name else ""
-                places = [(prefix + child_name, child) for child_name, child in module.children()] + places
-        return [(name, module) for module, name in found.items()]
+        name_all(self)
+        return [(name, module) for module, name in all_modules(self).items()]
 
     def named_parameters(self) -> list[tuple[str, Parameter]]:
-        """All parameters with their full names; one that is used in two places comes once, under its first name."""
-        found: dict[Parameter, str] = {}
-        for module_name, module in self.modules():
-            for name, value in members(module):
-                if isinstance(value, Parameter):
-                    found.setdefault(value, f"{module_name}.{name}" if module_name else name)
-        return [(name, parameter) for parameter, name in found.items()]
+        """All parameters with their full names; one that is used in two places comes once, under its first name.
+
+        Raises:
+            ValueError: two parameters of one name, as under the keys 1 and "1" of a dict.
+        """
+        name_all(self)
+        return [(name, parameter) for parameter, name in all_parameters(self).items()]
 
     def parameters(self) -> list[Parameter]:
         """All parameters, each once."""
@@ -135,7 +152,7 @@ class Module:
 
     def zero_grad(self) -> None:
         """Forget the gradients of all parameters."""
-        for parameter in self.parameters():
+        for parameter in all_parameters(self):
             parameter.grad = None
 
     def train(self, mode: bool = True) -> "Self":
@@ -154,10 +171,92 @@ class Module:
 
 
 def members(module: Module) -> Iterator[tuple[str, Any]]:
-    """A module's attributes with their names; the items of a list or tuple one by one, as `blocks.0`, `blocks.1` ..."""
+    """The parameters and modules directly in a module, with their names: `gain`, `blocks.0`, `heads.answer` ..."""
     for name, value in vars(module).items():
-        if isinstance(value, (list, tuple)):
-            for i, item in enumerate(value):
-                yield f"{name}.{i}", item
-        else:
-            yield name, value
+        if not isinstance(value, SIMPLE):
+            yield from held(name, value)
+
+
+def held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The parameters and modules in an attribute, or in an item of a list, tuple or dict, each with its name."""
+    if isinstance(value, (Parameter, Module)):
+        yield name, value
+    elif isinstance(value, (list, tuple, deque)):
+        for i, item in enumerate(value):
+            yield from held(f"{name}.{i}", item)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from held(f"{name}.{key}", item)
+    elif any(True for item in hidden_in(value) for _ in held(name, item)):
+        raise TypeError(
+            f"{name}: parameters and modules in a {type(value).__name__} are not found, as they have no names there: "
+            f"use a list, a dict or a Module"
+        )
+
+
+def hidden_in(value: Any) -> Iterable[Any]:
+    """What is in a container of the kinds that give their items no place, or no name that stays."""
+    if isinstance(value, SimpleNamespace) or is_dataclass(value):
+        return vars(value).values()
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return value.flat
+    return value if isinstance(value, (Set, ValuesView)) else ()
+
+
+def may_hold(value: Any) -> bool:
+    """Whether this is a parameter, a module, or a container that holds one or is empty, and so may be filled.
+
+    A long list of other things (a vocabulary) is none of the model's business.
+    """
+    if isinstance(value, (list, tuple, deque, Mapping, Set)):
+        items = value.values() if isinstance(value, Mapping) else value
+        return not value or any(may_hold(item) for item in items)
+    return isinstance(value, (Parameter, Module))
+
+
+def all_modules(outermost: Module) -> dict[Module, str]:
+    """A module and all in it, the outer before the inner ones, with their full names."""
+    found: dict[Module, str] = {}
+    unread = [("", outermost)]
+    while unread:
+        name, module = unread.pop()
+        if module not in found:
+            found[module] = name
+            unread += [(dotted(name, child_name), child) for child_name, child in reversed(module.children())]
+    return found
+
+
+def all_parameters(outermost: Module) -> dict[Parameter, str]:
+    """All parameters in a module, with their full names: of each module its own ones before those of its modules."""
+    found: dict[Parameter, str] = {}
+    for module, module_name in all_modules(outermost).items():
+        for name, value in members(module):
+            if isinstance(value, Parameter):
+                found.setdefault(value, dotted(module_name, name))
+    if len(set(found.values())) < len(found):
+        names = list(found.values())
+        name = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"two parameters are called {name}: give one of them another place")
+    return found
+
+
+def name_all(outermost: Module) -> None:
+    """Name everything in a module by where it is."""
+    for module, name in reversed(all_modules(outermost).items()):
+        for child_name, child in reversed(module.children()):
+            child.name, child.place = child_name, dotted(outermost.place, name, child_name)
+    for parameter, name in all_parameters(outermost).items():
+        parameter.name = dotted(outermost.place, name)
+
+
+def name_what_came(module: Module) -> None:
+    """Name everything anew if a list or dict holds other things than at the last call, or in another order."""
+    for attribute in module.growing:
+        for name, value in held(attribute, vars(module).get(attribute)):
+            if value.name != (name if isinstance(value, Module) else dotted(module.place, name)):
+                return name_all(module)
+    return None
+
+
+def dotted(*names: str) -> str:
+    return ".".join(name for name in names if name)

@@ -1,12 +1,17 @@
 """Module and Parameter: what is found, how it is named, what can be saved and loaded."""
 
 import copy
+import pickle
+from collections import deque
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from blocks import Dropout, Linear
-from minigrad import Module, Parameter, Tensor
+from blocks import Dropout, LayerNorm, Linear, Stack, TransformerBlock
+from minigrad import Graph, Module, Parameter, Tensor, dropout
 
 
 class Pair(Module):
@@ -136,3 +141,226 @@ def test_repr():
     model = Pair()
     assert repr(model) == "<Pair: 13 parameters>"
     assert repr(model.first) == "<Linear first: 9 parameters>"
+
+
+class Holder(Module):
+    """Holds something, and runs the modules that it is given."""
+
+    def __init__(self, parts=None):
+        self.parts = parts
+
+    def forward(self, x, modules):
+        for module in modules:
+            x = module(x)
+        return x
+
+
+def pair():
+    return [LayerNorm(4), Linear(4, 4, rng=0)]
+
+
+def in_a_list_of_lists(a, b):
+    return [a, b]
+
+
+def in_a_dict_of_lists(a, b):
+    return {"a": a, "b": b}
+
+
+def in_a_list_of_dicts(a, b):
+    return [dict(zip("xy", a, strict=True)), dict(zip("xy", b, strict=True))]
+
+
+def in_a_deque_of_tuples(a, b):
+    return deque([tuple(a), tuple(b)])
+
+
+def in_a_dict_of_dicts_of_lists(a, b):
+    return {"one": {"a": a}, "two": {"b": b}}
+
+
+NESTS = [in_a_list_of_lists, in_a_dict_of_lists, in_a_list_of_dicts, in_a_deque_of_tuples, in_a_dict_of_dicts_of_lists]
+
+
+@pytest.mark.parametrize("nest", NESTS)
+def test_mod_a_modules_in_nested_containers_are_found_named_and_switched(nest):
+    a, b = pair(), [*pair()[:1], Dropout(0.5, rng=0)]
+    model = Holder(nest(a, b))
+    assert model.parameters() == [a[0].gain, a[0].bias, a[1].weight, a[1].bias, b[0].gain, b[0].bias]
+    assert list(model.state_dict()) == [parameter.name for parameter in model.parameters()]
+    model.eval()
+    assert not b[1].training
+    y = model(np.ones((2, 4)), a)
+    assert y.op.path == f"{a[1].name}.linear"
+    assert a[1].weight.name == f"{a[1].name}.weight"
+    assert a[1].name.startswith("parts.")
+    model.load_state_dict({name: value * 2 for name, value in model.state_dict().items()})
+    np.testing.assert_array_equal(a[0].gain.data, 2)
+
+
+def test_mod_a_names_in_nested_containers():
+    model = Holder([pair(), {"head": Linear(4, 4, bias=False), "scales": (Parameter([1.0]), Parameter([2.0]))}])
+    assert [name for name, _ in model.named_parameters()] == [
+        "parts.1.scales.0",
+        "parts.1.scales.1",
+        "parts.0.0.gain",
+        "parts.0.0.bias",
+        "parts.0.1.weight",
+        "parts.0.1.bias",
+        "parts.1.head.weight",
+    ]
+
+
+@dataclass
+class Record:
+    module: Any
+
+
+def objects(*items):
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
+
+
+HIDING = [
+    lambda m: {m},
+    lambda m: frozenset([m]),
+    lambda m: {"a": m}.values(),
+    lambda m: [{m}],
+    lambda m: {"a": ({m.weight},)},
+    lambda m: SimpleNamespace(module=m),
+    Record,
+    lambda m: [Record([m])],
+    objects,
+]
+
+
+@pytest.mark.parametrize("hide", HIDING)
+def test_mod_b_what_has_no_name_there_is_refused_with_the_way_out(hide):
+    model = Module()
+    with pytest.raises(TypeError, match=r"parts\S*: parameters and modules in a \w+ are not found.*use a list, a dict"):
+        model.parts = hide(Linear(2, 2, rng=0))
+    assert not hasattr(model, "parts")
+
+
+def test_mod_b_a_dict_filled_later_is_found_and_a_set_filled_later_is_refused():
+    model = Holder({})
+    model.parts["up"] = Linear(2, 2, rng=0)
+    y = model(np.ones((1, 2)), model.parts.values())
+    assert y.op.path == "parts.up.linear"
+    assert list(model.state_dict()) == ["parts.up.weight", "parts.up.bias"]
+    model.parts = set()
+    model.parts.add(Linear(2, 2, rng=0))
+    with pytest.raises(TypeError, match="in a set are not found"):
+        model.parameters()
+    with pytest.raises(TypeError, match="in a set are not found"):
+        model(np.ones((1, 2)), [])
+
+
+def test_mod_b_two_parameters_of_one_name_are_refused():
+    model = Module()
+    with pytest.raises(ValueError, match=r"two parameters are called parts\.1"):
+        model.parts = {1: Parameter([1.0]), "1": Parameter([2.0])}
+
+
+def test_mod_b_containers_of_other_things_stay_what_they_are():
+    model = Module()
+    for value in (
+        {"a", "b"},
+        {1: "x"},
+        ["text", 3, [None]],
+        np.array(["a"], object),
+        SimpleNamespace(rate=0.1),
+        range(9),
+    ):
+        model.value = value
+        assert model.value is value
+        assert model.parameters() == []
+
+
+def test_mod_c_a_layer_that_is_appended_later_has_a_name_a_scope_and_a_box():
+    tower = Tower()
+    tower.layers.append(Linear(2, 2, rng=3))
+    tower.layers.insert(0, Linear(2, 2, rng=4))
+    y = tower.eval()(np.ones((1, 2)))
+    assert y.op.path == "layers.4.linear"
+    assert [box.path for box in Graph(y).boxes] == [f"layers.{i}" for i in range(5)]
+    assert [layer.weight.name for layer in tower.layers] == [f"layers.{i}.weight" for i in range(5)]
+    tower.layers.pop(1)
+    assert tower(np.ones((1, 2))).op.path == "layers.3.linear"
+    assert tower.layers[3].weight.name == "layers.3.weight"
+
+
+def test_mod_c_names_follow_in_a_model_that_is_itself_held():
+    house = Holder(Tower())
+    house.parts.layers.append(Linear(2, 2, rng=0))
+    y = house(np.ones((1, 2)), [house.parts])
+    assert y.op.inputs[0].op.path == "parts.layers.3.linear"
+    assert house.parts.layers[3].bias.name == "parts.layers.3.bias"
+    assert [name for name, _ in house.parts.named_parameters()][-1] == "layers.3.bias"
+    assert house.parts.layers[3].bias.name == "parts.layers.3.bias"  # to ask an inner module renames nothing
+    stack = Stack(1, 4, 1, 8, rng=0)
+    stack.blocks.append(TransformerBlock(4, 1, 8, rng=1))
+    y = stack(np.ones((2, 4)))
+    assert "blocks.1.attention_residual" in {node.path for node in Graph(y).nodes}
+    assert stack.blocks[1].attention.query.weight.name == "blocks.1.attention.query.weight"
+
+
+def test_mod_c_what_is_held_twice_has_the_name_of_the_first_place():
+    first = Linear(2, 2, rng=0)
+    model = Holder([first, first])
+    model.again = first
+    assert first.name == "parts.0"
+    assert model(np.ones((1, 2)), [first]).op.path == "parts.0.linear"
+    assert first.weight.name == "parts.0.weight"
+
+
+@pytest.mark.parametrize("copies", [copy.deepcopy, lambda m: copy.deepcopy([m])[0], lambda m: copy.deepcopy({0: m})[0]])
+def test_mod_e_copies_of_a_module_draw_random_numbers_of_their_own(copies):
+    original = Dropout(0.5, rng=0)
+    x = np.ones(64)
+    twins = [copies(original) for _ in range(6)]
+    twins.append(copies(twins[0]))
+    masks = {tuple(twin(x).data) for twin in [original, *twins]}
+    assert len(masks) == 8
+    np.testing.assert_array_equal(original(x).data, second_mask(x))  # copying leaves the original's own numbers alone
+
+
+def second_mask(x):
+    layer = Dropout(0.5, rng=0)
+    layer(x)
+    return layer(x).data
+
+
+class Noisy(Module):
+    def __init__(self, rng):
+        self.rng = rng
+        self.layers = [Dropout(0.5, rng=rng), Dropout(0.5, rng=rng)]
+
+    def forward(self, x):
+        return dropout(self.layers[1](self.layers[0](x)), 0.5, True, self.rng)
+
+
+def test_mod_e_a_generator_of_several_modules_is_still_one_in_a_copy():
+    model = Noisy(np.random.default_rng(0))
+    twin = copy.deepcopy(model)
+    assert twin.rng is twin.layers[0].rng is twin.layers[1].rng
+    assert twin.rng is not model.rng
+    assert not np.array_equal(twin(np.ones(64)).data, model(np.ones(64)).data)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model))(np.ones(64)).data, model(np.ones(64)).data)
+
+
+def test_mod_f_a_list_that_is_assigned_in_forward_renames_nothing():
+    class Remembering(Linear):
+        def forward(self, x):
+            self.seen, self.parts = [x], [self.weight]
+            return super().forward(x)
+
+    model = Module()
+    model.child = Remembering(2, 2, rng=0)
+    model.child(np.ones((1, 2)))
+    assert model.child.weight.name == "child.weight"
+    assert model.child.bias.name == "child.bias"
+    model.child.named_parameters()
+    model.child.modules()
+    assert model.child.weight.name == "child.weight"
