@@ -19,7 +19,9 @@ from minigrad import Module, Op, Parameter, Tensor, gradcheck
 from minigrad.optim import SGD
 from tests.differences import assert_slopes, gradients
 
-CASES = {case["id"]: case for case in json.loads(Path(__file__).with_name("cases.json").read_text())["cases"]}
+CASES = {
+    case["id"]: case for case in json.loads(Path(__file__).with_name("cases.json").read_text(encoding="utf-8"))["cases"]
+}
 
 
 def inputs(name):

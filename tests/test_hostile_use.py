@@ -26,7 +26,12 @@ def test_a_graph_from_another_process_goes_on_rightly(tmp_path):
     subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=60)
     program = "import pickle, sys; x, y = pickle.load(open(sys.argv[1], 'rb'))\n(y * x).backward(); print(x.grad)"
     result = subprocess.run(
-        [sys.executable, "-c", program, str(path)], check=True, timeout=60, capture_output=True, text=True
+        [sys.executable, "-c", program, str(path)],
+        check=True,
+        timeout=60,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
     assert float(result.stdout) == 36  # of 3 x^3 at 2
 

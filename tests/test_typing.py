@@ -31,6 +31,7 @@ def test_a_strict_checker_accepts_a_users_program(tmp_path):
         [sys.executable, "-m", "mypy", *options, typing_usage.__file__],
         capture_output=True,
         text=True,
+        encoding="utf-8",
         cwd=ROOT,
         env={**os.environ, "MYPYPATH": str(ROOT)},  # an editable install hides the packages from mypy
         check=False,

@@ -27,7 +27,7 @@ def in_turn(tools, task, rounds=3):
 
 def run_alone(tool, task):
     command = [sys.executable, "-m", "tests.benchmarks.alone", tool, *task.split()]
-    result = subprocess.run(command, check=True, capture_output=True, text=True, env=ENVIRONMENT)
+    result = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8", env=ENVIRONMENT)
     seconds, megabytes = map(float, result.stdout.split())
     return seconds, megabytes
 
@@ -51,7 +51,12 @@ def peak_memory():
     status = Path("/proc/self/status")
     if not status.exists():
         return float("nan")
-    return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
+    return (
+        next(
+            int(line.split()[1]) for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM")
+        )
+        / 1024
+    )
 
 
 def main(tool, *task):

@@ -32,7 +32,9 @@ def test_an_unknown_name_is_an_attribute_error(package):
 
 def test_importing_blocks_loads_neither_drawing_nor_debugging():
     code = "import sys, blocks; print(*sys.modules)"
-    modules = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    modules = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, encoding="utf-8"
+    ).stdout.split()
     assert "blocks.transformer" in modules
     for heavy in ("minigrad.drawing", "minigrad.debugging", "minigrad.residuals.split", "graphviz", "matplotlib"):
         assert heavy not in modules

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 def drawn(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gallery")
     gallery.main([str(folder), "--format", "dot"])
-    return {path.stem: path.read_text() for path in folder.iterdir()}
+    return {path.stem: path.read_text(encoding="utf-8") for path in folder.iterdir()}
 
 
 def test_every_picture_is_kept_for_readers_of_the_repository(drawn):
@@ -22,7 +22,7 @@ def test_every_picture_is_kept_for_readers_of_the_repository(drawn):
 
 
 def test_the_pictures_of_the_readme_are_there():
-    shown = re.findall(r"\]\((demos/gallery/[^)]+)\)", (ROOT / "README.md").read_text())
+    shown = re.findall(r"\]\((demos/gallery/[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert all((ROOT / path).is_file() for path in shown)
 
 

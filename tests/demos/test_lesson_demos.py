@@ -65,7 +65,7 @@ def test_main_job_prints_both_tables_and_draws(norm, capsys, tmp_path):
     for words in ("block.attention_residual", "block.feed_forward_residual", "skip   skip", "branch branch", "100.0%"):
         assert words in printed
     assert "picture.dot" in printed
-    assert "attention_residual" in (tmp_path / "picture.dot").read_text()
+    assert "attention_residual" in (tmp_path / "picture.dot").read_text(encoding="utf-8")
 
 
 def test_draw_graph_writes_four_pictures(capsys, tmp_path):
@@ -89,7 +89,9 @@ def test_step_backprop_stops_in_pdb_one_step_before_the_rule():
     command = [sys.executable, "-m", "demos.step_backprop", "--pdb", "*softmax"]
     to_the_rule = "next\nstep\n" if sys.version_info >= (3, 13) else "step\n"  # newer pdb stops on breakpoint() itself
     keys = to_the_rule + "next\np grad_y.shape\np self.y.shape\np self.path\ncontinue\n"
-    result = subprocess.run(command, input=keys, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60)
+    result = subprocess.run(
+        command, input=keys, capture_output=True, text=True, encoding="utf-8", cwd=ROOT, check=False, timeout=60
+    )
     assert "in backward" in result.stdout or "backward(self, grad_y)" in result.stdout
     assert result.stdout.count("(1, 3, 3)") == 2
     assert "'block.attention.softmax'" in result.stdout
@@ -97,7 +99,13 @@ def test_step_backprop_stops_in_pdb_one_step_before_the_rule():
 
 def test_demos_are_listed():
     result = subprocess.run(
-        [sys.executable, "-m", "demos"], capture_output=True, text=True, cwd=ROOT, check=True, timeout=60
+        [sys.executable, "-m", "demos"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        check=True,
+        timeout=60,
     )
     for path in (ROOT / "demos").glob("[!_]*.py"):
         assert path.stem in result.stdout

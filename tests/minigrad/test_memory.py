@@ -40,5 +40,7 @@ def test_where_there_is_no_glibc_nothing_happens(monkeypatch):
 def test_freed_pages_are_used_again():
     if not sys.platform.startswith("linux") or not hasattr(ctypes.CDLL(None), "gnu_get_libc_version"):
         pytest.skip("the hint is for glibc: run this on a Linux system with glibc")
-    result = subprocess.run([sys.executable, "-c", FAULTS], check=True, capture_output=True, text=True)
+    result = subprocess.run(
+        [sys.executable, "-c", FAULTS], check=True, capture_output=True, text=True, encoding="utf-8"
+    )
     assert int(result.stdout) < 1000  # 20 arrays have 40,960 pages of 4 kB

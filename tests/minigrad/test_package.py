@@ -15,7 +15,9 @@ PUBLIC = sorted(minigrad.__all__)
 
 def test_dir_lists_the_public_names_also_those_loaded_on_demand():
     program = "import minigrad; print(*dir(minigrad))"  # in a process of its own, where nothing is loaded yet
-    listed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, encoding="utf-8", check=True
+    ).stdout.split()
     assert sorted(set(listed) - {"__version__", "optim"}) == PUBLIC
 
 

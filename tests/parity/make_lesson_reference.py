@@ -33,4 +33,6 @@ def reference(norm):
 
 
 if __name__ == "__main__":
-    TARGET.write_text(json.dumps({norm: reference(norm) for norm in ("post", "pre")}, indent=1) + "\n")
+    TARGET.write_text(
+        json.dumps({norm: reference(norm) for norm in ("post", "pre")}, indent=1) + "\n", encoding="utf-8"
+    )

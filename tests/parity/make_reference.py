@@ -290,4 +290,4 @@ def run(name):
 
 if __name__ == "__main__":
     lines = [f"{json.dumps(name)}: {json.dumps(run(name))}" for name in USES]
-    REFERENCE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    REFERENCE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

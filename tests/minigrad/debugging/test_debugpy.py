@@ -13,7 +13,7 @@ pytest.importorskip("debugpy", reason="needs debugpy: pip install debugpy")
 from tests.minigrad.debugging.dap import Client
 
 DEBUGGEE = Path(__file__).with_name("debuggee.py")
-HERE = DEBUGGEE.read_text().splitlines().index("    loss.backward()") + 1
+HERE = DEBUGGEE.read_text(encoding="utf-8").splitlines().index("    loss.backward()") + 1
 RULE_FILE, RULE_LINE = inspect.getsourcefile(Softmax), inspect.getsourcelines(Softmax.backward)[1] + 1
 
 

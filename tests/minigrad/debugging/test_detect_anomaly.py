@@ -163,7 +163,7 @@ def test_the_picture_of_an_unrecorded_culprit(tmp_path):
     with pytest.raises(AnomalyError) as caught, detect_anomaly():
         1 / Tensor([0.0]) * 2
     caught.value.draw(tmp_path / "inf.dot")
-    assert "spoiled by it" in (tmp_path / "inf.dot").read_text()
+    assert "spoiled by it" in (tmp_path / "inf.dot").read_text(encoding="utf-8")
 
 
 def test_a_leaf_whose_finite_shares_have_an_infinite_sum():
@@ -330,7 +330,7 @@ def test_the_picture_shows_the_culprit_and_what_it_spoiled(tmp_path):
     with pytest.raises(AnomalyError) as caught, detect_anomaly():
         (x * log(x)).sum().backward()
     caught.value.draw(tmp_path / "nan.dot")
-    dot = (tmp_path / "nan.dot").read_text()
+    dot = (tmp_path / "nan.dot").read_text(encoding="utf-8")
     assert dot.count("#d7191c") >= 1
     assert dot.count("#f4a582") >= 2
     assert "made the first NaN or inf" in dot

@@ -12,7 +12,7 @@ import pytest
 from minigrad.ops.softmax import Softmax
 
 DEBUGGEE = Path(__file__).with_name("debuggee.py")
-HERE = DEBUGGEE.read_text().splitlines().index("    loss.backward()") + 1
+HERE = DEBUGGEE.read_text(encoding="utf-8").splitlines().index("    loss.backward()") + 1
 RULE_FILE, RULE_LINE = inspect.getsourcefile(Softmax), inspect.getsourcelines(Softmax.backward)[1] + 1
 PROMPT = "(Pdb) "
 # Up to Python 3.12 pdb stops behind breakpoint(), on the line that calls the rule; later on breakpoint() itself.
@@ -29,6 +29,7 @@ class Pdb:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            encoding="utf-8",
             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONBREAKPOINT": ""},
         )
         self.said = self.until_prompt()

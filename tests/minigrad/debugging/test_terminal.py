@@ -30,8 +30,8 @@ h.norm().backward()
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts" / "script.py").write_text(SCRIPT)
-    (tmp_path / "scripts" / "helper.py").write_text("FACTOR = 3.0\n")
+    (tmp_path / "scripts" / "script.py").write_text(SCRIPT, encoding="utf-8")
+    (tmp_path / "scripts" / "helper.py").write_text("FACTOR = 3.0\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -59,6 +59,7 @@ def test_as_a_command_with_a_pipe(folder):
         input="next\ncontinue relu\n",
         capture_output=True,
         text=True,
+        encoding="utf-8",
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         timeout=60,
         check=True,
@@ -134,7 +135,7 @@ def test_continue_to_a_name_that_came_before(walk):
 
 def test_a_loss_that_is_nan(walk, folder):
     (folder / "nan.py").write_text(
-        "from minigrad import Tensor\nTensor(float('nan'), requires_grad=True).exp().backward()\n"
+        "from minigrad import Tensor\nTensor(float('nan'), requires_grad=True).exp().backward()\n", encoding="utf-8"
     )
     assert "with minigrad.detect_anomaly():" in walk(script="nan.py")
     assert "detect_anomaly" not in walk()
@@ -152,7 +153,8 @@ def test_print(walk):
 def test_print_of_an_op_with_any_number_of_inputs(walk, folder):
     (folder / "stacked.py").write_text(
         "from minigrad import Tensor, stack\n"
-        "stack([Tensor(1.0, requires_grad=True), Tensor(2.0, requires_grad=True)]).backward([3.0, 4.0])\n"
+        "stack([Tensor(1.0, requires_grad=True), Tensor(2.0, requires_grad=True)]).backward([3.0, 4.0])\n",
+        encoding="utf-8",
     )
     out = walk("p grad_xs[1]", "p xs[0]", "p grad_y", script="stacked.py")
     assert "(step) p grad_xs[1]\n4.0" in out
@@ -175,7 +177,7 @@ def test_explain(walk):
 def test_draw_lights_the_step(walk, folder):
     out = walk("c relu", "draw lit.dot")
     assert "wrote lit.dot" in out
-    dot = (folder / "lit.dot").read_text()
+    dot = (folder / "lit.dot").read_text(encoding="utf-8")
     assert "#d7191c" in dot
     assert "this step" in dot
 
@@ -183,7 +185,7 @@ def test_draw_lights_the_step(walk, folder):
 @pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz: install it so that `dot` is on the PATH")
 def test_draw_writes_a_picture_by_default(walk, folder):
     assert "wrote step.svg" in walk("draw")
-    assert (folder / "step.svg").read_text().lstrip().startswith("<?xml")
+    assert (folder / "step.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
 
 def test_draw_to_a_file_that_cannot_be_says_why(walk):
@@ -209,18 +211,19 @@ def test_an_empty_line_repeats(walk):
 def test_quit_is_not_swallowed_by_the_script(walk, folder):
     (folder / "careful.py").write_text(
         "from minigrad import Tensor\n"
-        "try:\n    Tensor(1.0, requires_grad=True).exp().backward()\nexcept Exception:\n    print('caught')\n"
+        "try:\n    Tensor(1.0, requires_grad=True).exp().backward()\nexcept Exception:\n    print('caught')\n",
+        encoding="utf-8",
     )
     assert "caught" not in walk("quit", script="careful.py")
 
 
 def test_a_script_without_a_backward_pass(walk, folder):
-    (folder / "idle.py").write_text("print('idle')\n")
+    (folder / "idle.py").write_text("print('idle')\n", encoding="utf-8")
     assert "The script ended without a backward pass." in walk(script="idle.py")
 
 
 def test_an_error_of_the_script_comes_through(walk, folder):
-    (folder / "broken.py").write_text("raise ValueError('mine')\n")
+    (folder / "broken.py").write_text("raise ValueError('mine')\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"^mine$"):
         walk(script="broken.py")
 

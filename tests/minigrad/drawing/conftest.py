@@ -53,7 +53,7 @@ BROKEN_PROGRAMS = {
 def broken_program(request, monkeypatch, tmp_path_factory):
     """Path of a program that `draw` runs in vain."""
     program = tmp_path_factory.mktemp("broken") / "dot"
-    program.write_text(BROKEN_PROGRAMS[request.param])
+    program.write_text(BROKEN_PROGRAMS[request.param], encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("GRAPHVIZ_DOT", str(program))
     return program

@@ -237,7 +237,7 @@ USES = {
 
 def reference():
     """By use: its inputs, the weights of its result, its value and its gradients, from PyTorch in float64."""
-    stored = json.loads(REFERENCE.read_text())
+    stored = json.loads(REFERENCE.read_text(encoding="utf-8"))
     return {
         name: {key: [as_array(item) for item in items] for key, items in numbers.items()}
         for name, numbers in stored.items()

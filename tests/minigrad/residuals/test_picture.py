@@ -82,7 +82,7 @@ def test_it_is_written_and_bad_input_is_named(tmp_path):
         draw_residual_gradients(loss, x)
     loss.backward()
     draw_residual_gradients(loss, x, tmp_path / "shares.dot", title="mine")
-    assert "mine" in (tmp_path / "shares.dot").read_text()
+    assert "mine" in (tmp_path / "shares.dot").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="no residual"):
         draw_residual_gradients((x * 2).sum(), x)
     with pytest.raises(ValueError, match="does not depend on"):

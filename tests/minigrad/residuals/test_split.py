@@ -13,7 +13,7 @@ from minigrad.backprop import topological_order
 from minigrad.ops.activations import Tanh
 from minigrad.residuals import GradientPaths, ResidualGradient, ResidualGradients
 
-REFERENCE = json.loads((Path(__file__).parent / "lesson_reference.json").read_text())
+REFERENCE = json.loads((Path(__file__).parent / "lesson_reference.json").read_text(encoding="utf-8"))
 LESSON_WEIGHTS = np.arange(12.0).reshape(3, 4) / 10
 
 

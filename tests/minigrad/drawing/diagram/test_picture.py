@@ -62,7 +62,7 @@ def test_without_a_renderer_the_dot_is_written_and_one_line_says_how_to_get_one(
     assert "\n" not in str(warned[0].message)
     assert warned[0].filename == __file__
     assert files(tmp_path) == ["graph.dot"]
-    assert picture.path.read_text() == Graph(y).to_dot() + "\n"
+    assert picture.path.read_text(encoding="utf-8") == Graph(y).to_dot() + "\n"
 
 
 def test_without_a_renderer_texts_work_and_the_svg_raises_one_clear_error(no_renderer, y):
@@ -81,7 +81,7 @@ def test_a_program_that_is_not_there_is_named(monkeypatch, y):
 
 def test_a_program_that_fails_is_quoted(monkeypatch, tmp_path, y):
     program = tmp_path / "dot"
-    program.write_text("#!/bin/sh\necho out of ink >&2\nexit 3\n")
+    program.write_text("#!/bin/sh\necho out of ink >&2\nexit 3\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("GRAPHVIZ_DOT", str(program))
     with pytest.raises(RuntimeError, match=r"exit code 3\): out of ink"):
@@ -99,7 +99,7 @@ def test_a_program_that_draws_nothing_whole_is_one_clear_error(broken_program, t
 @pytest.mark.parametrize("format", ["png", "pdf"])
 def test_an_svg_is_no_png(monkeypatch, tmp_path, y, format):
     program = tmp_path / "dot"
-    program.write_text("#!/bin/sh\ncat >/dev/null\necho '<svg></svg>'\nexit 1\n")
+    program.write_text("#!/bin/sh\ncat >/dev/null\necho '<svg></svg>'\nexit 1\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("GRAPHVIZ_DOT", str(program))
     with pytest.raises(RendererError, match=rf"no whole {format} \(exit code 1\): <svg></svg>"):
@@ -116,7 +116,7 @@ def test_a_notebook_with_a_broken_program_gets_the_text_and_the_reason(broken_pr
 
 def test_a_whole_svg_counts_even_if_the_program_complains(monkeypatch, tmp_path, y):
     program = tmp_path / "dot"
-    program.write_text("#!/bin/sh\ncat >/dev/null\necho '<svg viewBox=\"0 0 1 1\"></svg>'\nexit 1\n")
+    program.write_text("#!/bin/sh\ncat >/dev/null\necho '<svg viewBox=\"0 0 1 1\"></svg>'\nexit 1\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("GRAPHVIZ_DOT", str(program))
     assert draw(y).svg().rstrip().endswith("</svg>")
@@ -275,7 +275,9 @@ def test_the_text_is_the_same_in_another_process():
         "print(Graph(y).to_dot())\n"
     )
     runs = {
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, encoding="utf-8", check=True
+        ).stdout
         for _ in range(2)
     }
     assert len(runs) == 1

@@ -290,7 +290,7 @@ def test_a_stack_of_12_blocks_keeps_below_5_mb(tmp_path):
 
 def test_errors_teach_and_leave_the_old_file(tmp_path):
     path = tmp_path / "page.html"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     x = Tensor([1.0, 2.0], requires_grad=True)
     with pytest.raises(ValueError, match=r"pass dL/dt"):
         write_stepper(x * 2, path)
@@ -305,7 +305,7 @@ def test_errors_teach_and_leave_the_old_file(tmp_path):
     (tmp_path / "folder.html").mkdir()
     with pytest.raises(IsADirectoryError):
         write_stepper(x.sum(), tmp_path / "folder.html")
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "old"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder.html", "page.html"]
     assert write_stepper(x.sum(), str(path)) == path
-    assert path.read_text() != "old"
+    assert path.read_text(encoding="utf-8") != "old"
