@@ -45,14 +45,14 @@ class Parameter(Tensor):
 class Module:
     """A piece of a model: parameters, smaller modules, and a `forward` that uses them.
 
-    Its attributes are its parameters and modules, and lists, tuples and dicts of them, nested or not, and filled at
-    any time. Each is named by where it is, with dots between (`blocks.0.attention.query.weight`), and while a module
+    Its attributes are its parameters and modules, and lists and tuples of them, nested or not, and filled at any time.
+    Each is named by where it is, with dots between (`blocks.0.attention.query.weight`), and while a module
     runs, its name in the module that holds it is the scope. What is held in two places has the name of the first.
 
     A deep copy draws random numbers of its own: the generators in it are spawned from those of the original.
 
     Raises:
-        TypeError: parameters or modules in a set or another container without an order, so without names.
+        TypeError: parameters or modules in a dict, a set or another container, where they would not be found.
 
     >>> class Affine(Module):
     ...     def __init__(self):
@@ -70,7 +70,7 @@ class Module:
 
     name: str | None = None  # its name in the module that holds it; None for the outermost
     place = ""  # its name in the outermost module, with which the names of its parameters begin
-    growing: tuple[str, ...] = ()  # the attributes that can hold more from one call to the next: lists, dicts
+    growing: tuple[str, ...] = ()  # the attributes that can hold others at the next call: lists
     training = True
 
     def forward(self, *inputs: Any, **options: Any) -> Any:
@@ -116,7 +116,6 @@ class Module:
         """All parameters with their full names; one that is used in two places comes once, under its first name.
 
         Raises:
-            ValueError: two parameters of one name, as under the keys 1 and "1" of a dict.
         """
         name_all(self)
         return [(name, parameter) for parameter, name in all_parameters(self).items()]
@@ -178,24 +177,23 @@ def members(module: Module) -> Iterator[tuple[str, Any]]:
 
 
 def held(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The parameters and modules in an attribute, or in an item of a list, tuple or dict, each with its name."""
+    """The parameters and modules in an attribute, or in an item of a list or tuple, each with its name."""
     if isinstance(value, (Parameter, Module)):
         yield name, value
     elif isinstance(value, (list, tuple, deque)):
         for i, item in enumerate(value):
             yield from held(f"{name}.{i}", item)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from held(f"{name}.{key}", item)
     elif any(True for item in hidden_in(value) for _ in held(name, item)):
         raise TypeError(
-            f"{name}: parameters and modules in a {type(value).__name__} are not found, as they have no names there: "
-            f"use a list, a dict or a Module"
+            f"{name}: parameters and modules in a {type(value).__name__} are not found: use a list, or a Module with "
+            f"an attribute for each"
         )
 
 
 def hidden_in(value: Any) -> Iterable[Any]:
-    """What is in a container of the kinds that give their items no place, or no name that stays."""
+    """What is in a container of the kinds whose items have no place in an order."""
+    if isinstance(value, Mapping):
+        return value.values()
     if isinstance(value, SimpleNamespace) or is_dataclass(value):
         return vars(value).values()
     if isinstance(value, np.ndarray) and value.dtype == object:
@@ -233,10 +231,6 @@ def all_parameters(outermost: Module) -> dict[Parameter, str]:
         for name, value in members(module):
             if isinstance(value, Parameter):
                 found.setdefault(value, dotted(module_name, name))
-    if len(set(found.values())) < len(found):
-        names = list(found.values())
-        name = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"two parameters are called {name}: give one of them another place")
     return found
 
 
@@ -250,7 +244,7 @@ def name_all(outermost: Module) -> None:
 
 
 def name_what_came(module: Module) -> None:
-    """Name everything anew if a list or dict holds other things than at the last call, or in another order."""
+    """Name everything anew if a list holds other things than at the last call, or in another order."""
     for attribute in module.growing:
         for name, value in held(attribute, vars(module).get(attribute)):
             if value.name != (name if isinstance(value, Module) else dotted(module.place, name)):

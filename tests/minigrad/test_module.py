@@ -163,23 +163,19 @@ def in_a_list_of_lists(a, b):
     return [a, b]
 
 
-def in_a_dict_of_lists(a, b):
-    return {"a": a, "b": b}
-
-
-def in_a_list_of_dicts(a, b):
-    return [dict(zip("xy", a, strict=True)), dict(zip("xy", b, strict=True))]
+def in_a_tuple_of_lists(a, b):
+    return (a, b)
 
 
 def in_a_deque_of_tuples(a, b):
     return deque([tuple(a), tuple(b)])
 
 
-def in_a_dict_of_dicts_of_lists(a, b):
-    return {"one": {"a": a}, "two": {"b": b}}
+def in_lists_of_lists_of_lists(a, b):
+    return [[[a]], [[], [b]]]
 
 
-NESTS = [in_a_list_of_lists, in_a_dict_of_lists, in_a_list_of_dicts, in_a_deque_of_tuples, in_a_dict_of_dicts_of_lists]
+NESTS = [in_a_list_of_lists, in_a_tuple_of_lists, in_a_deque_of_tuples, in_lists_of_lists_of_lists]
 
 
 @pytest.mark.parametrize("nest", NESTS)
@@ -199,15 +195,15 @@ def test_mod_a_modules_in_nested_containers_are_found_named_and_switched(nest):
 
 
 def test_mod_a_names_in_nested_containers():
-    model = Holder([pair(), {"head": Linear(4, 4, bias=False), "scales": (Parameter([1.0]), Parameter([2.0]))}])
+    model = Holder([pair(), (Linear(4, 4, bias=False), (Parameter([1.0]), Parameter([2.0])))])
     assert [name for name, _ in model.named_parameters()] == [
-        "parts.1.scales.0",
-        "parts.1.scales.1",
+        "parts.1.1.0",
+        "parts.1.1.1",
         "parts.0.0.gain",
         "parts.0.0.bias",
         "parts.0.1.weight",
         "parts.0.1.bias",
-        "parts.1.head.weight",
+        "parts.1.0.weight",
     ]
 
 
@@ -223,6 +219,8 @@ def objects(*items):
 
 
 HIDING = [
+    lambda m: {"a": m},
+    lambda m: [{"a": [m]}],
     lambda m: {m},
     lambda m: frozenset([m]),
     lambda m: {"a": m}.values(),
@@ -238,29 +236,26 @@ HIDING = [
 @pytest.mark.parametrize("hide", HIDING)
 def test_mod_b_what_has_no_name_there_is_refused_with_the_way_out(hide):
     model = Module()
-    with pytest.raises(TypeError, match=r"parts\S*: parameters and modules in a \w+ are not found.*use a list, a dict"):
+    with pytest.raises(
+        TypeError, match=r"parts\S*: parameters and modules in a \w+ are not found: use a list, or a Module"
+    ):
         model.parts = hide(Linear(2, 2, rng=0))
     assert not hasattr(model, "parts")
 
 
-def test_mod_b_a_dict_filled_later_is_found_and_a_set_filled_later_is_refused():
-    model = Holder({})
-    model.parts["up"] = Linear(2, 2, rng=0)
-    y = model(np.ones((1, 2)), model.parts.values())
-    assert y.op.path == "parts.up.linear"
-    assert list(model.state_dict()) == ["parts.up.weight", "parts.up.bias"]
-    model.parts = set()
-    model.parts.add(Linear(2, 2, rng=0))
-    with pytest.raises(TypeError, match="in a set are not found"):
-        model.parameters()
-    with pytest.raises(TypeError, match="in a set are not found"):
-        model(np.ones((1, 2)), [])
-
-
-def test_mod_b_two_parameters_of_one_name_are_refused():
-    model = Module()
-    with pytest.raises(ValueError, match=r"two parameters are called parts\.1"):
-        model.parts = {1: Parameter([1.0]), "1": Parameter([2.0])}
+@pytest.mark.parametrize(
+    ("empty", "fill"),
+    [({}, lambda d, m: d.update(up=m)), (set(), lambda s, m: s.add(m)), ([{}], lambda n, m: n[0].update(up=m))],
+)
+@pytest.mark.parametrize(
+    "ask", ["parameters", "modules", "named_parameters", "state_dict", "eval", "zero_grad", "forward"]
+)
+def test_mod_b_a_dict_or_set_that_is_filled_later_is_refused_when_it_is_asked_for(empty, fill, ask):
+    model = Holder(copy.copy(empty))
+    model.parts = copy.deepcopy(empty)
+    fill(model.parts, Linear(2, 2, rng=0))
+    with pytest.raises(TypeError, match=r"parts.*in a (dict|set) are not found: use a list"):
+        model(np.ones((1, 2)), []) if ask == "forward" else getattr(model, ask)()
 
 
 def test_mod_b_containers_of_other_things_stay_what_they_are():
