@@ -1,5 +1,7 @@
 """Losses: one number that says how wrong a prediction is."""
 
+import warnings
+
 import numpy as np
 
 from minigrad.op import Op
@@ -10,37 +12,72 @@ from minigrad.types import TensorLike
 
 
 class CrossEntropy(Op):
-    """loss = mean over N rows of  ln sum e^z - z[target];   dL/dz = dL/dloss * (softmax(z) - onehot(target)) / N."""
+    """loss = sum over rows of  ln sum e^z - sum_c q_c z_c,  over N;   dL/dz = dL/dloss * (softmax(z) - q) / N.
 
-    def __init__(self, targets):
+    The classes' wanted probabilities are q = (1 - s) * onehot(target) + s / C, with a smoothing s. A row that does not
+    count has loss and gradient 0. N is the number of rows that count for "mean", and 1 for "sum"; with "none" each row
+    keeps its own loss.
+    """
+
+    def __init__(self, targets, counts=True, smoothing=0.0, reduction="mean"):
         self.targets = targets
+        self.counts = np.broadcast_to(counts, targets.shape)
+        self.smoothing = smoothing
+        self.reduction = reduction
+        self.n = 1
+        if reduction == "mean":
+            self.n = np.count_nonzero(self.counts) or min(1, targets.size)
 
     def forward(self, z):
         self.p, log_total, shift = softmax_parts(z, -1)
-        z_target = np.take_along_axis(z, self.targets[..., None], -1)
-        return (log_total - (z_target - shift)).mean()
+        z_wanted = np.take_along_axis(z, self.targets[..., None], -1) - shift
+        if self.smoothing:
+            z_mean = (z - shift).mean(axis=-1, keepdims=True)
+            z_wanted = (1 - self.smoothing) * z_wanted + self.smoothing * z_mean
+        losses = np.where(self.counts, (log_total - z_wanted)[..., 0], 0)
+        if self.reduction == "none":
+            return losses
+        return (losses.sum(dtype=np.float64) / self.n).astype(losses.dtype)
 
     def backward(self, grad_loss):
-        onehot = np.zeros_like(self.p)
-        np.put_along_axis(onehot, self.targets[..., None], 1, -1)
-        grad_z = grad_loss * (self.p - onehot) / self.targets.size
+        targets = self.targets[..., None]
+        grad_z = self.p - self.smoothing / self.p.shape[-1]
+        at_target = np.take_along_axis(grad_z, targets, -1)
+        np.put_along_axis(grad_z, targets, at_target - (1 - self.smoothing), -1)
+        grad_z *= (grad_loss / self.n)[..., None]
+        grad_z[~self.counts] = 0
         return (grad_z,)
 
 
-def cross_entropy(logits: TensorLike, targets: TensorLike) -> Tensor:
+def cross_entropy(
+    logits: TensorLike,
+    targets: TensorLike,
+    *,
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    reduction: str = "mean",
+) -> Tensor:
     """The mean of -ln p(target), where p = softmax(logits) along the last axis.
 
     Args:
         logits: (..., C), any real numbers.
         targets: (...), integers: the index of the right class in each row.
+        ignore_index: rows with this target do not count, in the sum or in the mean: padding, or a prompt.
+        label_smoothing: this part of the wanted probability, 0 to 1, is spread evenly over all classes (Szegedy et
+            al. 2016, section 7).
+        reduction: "mean" over the rows that count, "sum", or "none" for the loss of each row, (...).
+
+    If no row counts, the loss is 0 with a zero gradient, and a warning says so.
 
     Raises:
         TypeError: targets that are not integers.
-        ValueError: targets of another shape than the rows.
-        IndexError: a target that is not in 0 .. C-1.
+        ValueError: targets of another shape than the rows; an unknown reduction; a smoothing outside of 0 .. 1.
+        IndexError: a target that is neither in 0 .. C-1 nor ignore_index.
 
     >>> cross_entropy(Tensor([[0.0, 0.0], [1000.0, 0.0]]), [0, 1]).item()
     500.34657...
+    >>> cross_entropy(Tensor([[0.0, 0.0], [1000.0, 0.0]]), [0, -1], ignore_index=-1).item()
+    0.693147...
     """
     targets = np.array(values_of(targets))
     shape = values_of(logits).shape
@@ -52,9 +89,20 @@ def cross_entropy(logits: TensorLike, targets: TensorLike) -> Tensor:
         raise ValueError(
             f"cross_entropy: logits {shape} need targets {shape[:-1]}; got targets of shape {targets.shape}"
         )
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f'cross_entropy: reduction is "mean", "sum" or "none"; got {reduction!r}')
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"cross_entropy: label_smoothing is a part, from 0 to 1; got {label_smoothing!r}")
+    counts = np.asarray(targets != ignore_index) if ignore_index is not None else np.ones(targets.shape, bool)
+    if targets.size and not counts.any():
+        warnings.warn(
+            f"cross_entropy: every target is ignore_index ({ignore_index}), so the loss is 0 and its gradient too",
+            stacklevel=2,
+        )
+    targets = np.where(counts, targets, 0)
     if targets.size and not (targets.min() >= 0 and targets.max() < shape[-1]):
         raise IndexError(f"cross_entropy: targets go from 0 to {shape[-1] - 1}; got {targets.min()} to {targets.max()}")
-    return CrossEntropy(targets)(logits)
+    return CrossEntropy(targets, counts, float(label_smoothing), reduction)(logits)
 
 
 class MseLoss(Op):

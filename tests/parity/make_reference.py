@@ -87,7 +87,12 @@ EINSUMS = {
     "ij,j,jk->ik": [(2, 3), (3,), (3, 2)],
 }
 
+
 # By use: the shapes of its inputs, and how PyTorch says it.
+def cross_entropy(z, **options):
+    return functional.cross_entropy(z.reshape(6, 4), torch.tensor(TARGETS).reshape(6), **options)
+
+
 TORCH = {
     "add": ([(2, 3), (2, 3)], lambda x, y: x + y),
     "add, broadcast to the right": ([(4, 2, 3), (3,)], lambda x, y: x + y),
@@ -246,9 +251,14 @@ TORCH = {
     "stack, last axis": ([(2, 3)] * 3, lambda x, y, z: torch.stack([x, y, z], dim=-1)),
     "stack, middle axis": ([(2, 3), (2, 3)], lambda x, y: torch.stack([x, y], dim=1)),
     "stack, 0-d": ([(), ()], lambda x, y: torch.stack([x, y])),
-    "cross_entropy": (
+    "cross_entropy": ([(2, 3, 4)], cross_entropy),
+    "cross_entropy, sum": ([(2, 3, 4)], lambda z: cross_entropy(z, reduction="sum")),
+    "cross_entropy, each row": ([(2, 3, 4)], lambda z: cross_entropy(z, reduction="none").reshape(2, 3)),
+    "cross_entropy, smoothed": ([(2, 3, 4)], lambda z: cross_entropy(z, label_smoothing=0.2)),
+    "cross_entropy, without some rows": ([(2, 3, 4)], lambda z: cross_entropy(z, ignore_index=3)),
+    "cross_entropy, each row, smoothed, without some": (
         [(2, 3, 4)],
-        lambda z: functional.cross_entropy(z.reshape(6, 4), torch.tensor(TARGETS).reshape(6)),
+        lambda z: cross_entropy(z, ignore_index=0, label_smoothing=0.1, reduction="none").reshape(2, 3),
     ),
     "cross_entropy, one row": ([(4,)], lambda z: functional.cross_entropy(z, torch.tensor(2))),
     "mse_loss": ([(2, 3), (2, 3)], functional.mse_loss),

@@ -221,6 +221,41 @@ def test_an_index_that_may_read_a_place_twice(index):
     np.testing.assert_array_equal(Tensor(x)[index].data, x[index])
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_a_loss_in_which_no_row_counts(reduction):
+    """0 with a zero gradient and a warning, whatever the scores are; where PyTorch says NaN."""
+    z = np.array([[np.nan, np.inf, 1.0], [1.0, 2.0, -np.inf]])
+    with pytest.warns(UserWarning, match=r"every target is ignore_index \(-100\)"):
+        loss, (grad,) = gradients(
+            lambda z: mg.cross_entropy(z, [-100, -100], ignore_index=-100, reduction=reduction), [z]
+        )
+    assert not np.any(loss) and not grad.any()
+
+
+def test_rows_that_do_not_count_may_hold_anything():
+    z = np.array([[np.nan, np.inf, 1.0], [1.0, 2.0, 0.0]])
+    with np.errstate(invalid="ignore"):
+        loss, (grad,) = gradients(lambda z: mg.cross_entropy(z, [7, 1], ignore_index=7), [z])
+    alone, (grad_alone,) = gradients(lambda z: mg.cross_entropy(z, [1]), [z[1:]])
+    assert loss == alone
+    np.testing.assert_array_equal(grad, [[0, 0, 0], *grad_alone])
+
+
+def test_cross_entropy_refuses_what_it_cannot_read():
+    z = np.zeros((2, 3))
+    for options, error, words in (
+        ({"reduction": "average"}, ValueError, '"mean", "sum" or "none"; got \'average\''),
+        ({"label_smoothing": 1.5}, ValueError, "from 0 to 1; got 1.5"),
+        ({"ignore_index": -100}, IndexError, "0 to 2; got 0 to 3"),
+    ):
+        with pytest.raises(error, match=words):
+            mg.cross_entropy(z, [0, 3], **options)
+    for dtype in (np.float16, np.float32):
+        for reduction in ("mean", "sum", "none"):
+            loss = mg.cross_entropy(z.astype(dtype), [0, 2], label_smoothing=0.1, reduction=reduction)
+            assert loss.dtype == dtype
+
+
 def test_no_rows_at_all():
     """The mean of nothing is NaN, as NumPy says with a warning; the gradient has the shape of the logits."""
     with pytest.warns(RuntimeWarning):

@@ -226,6 +226,14 @@ USES = {
     # losses, embedding, dropout
     "cross_entropy": Use("CrossEntropy", lambda z: mg.cross_entropy(z, TARGETS)),
     "cross_entropy, one row": Use("CrossEntropy", lambda z: mg.cross_entropy(z, 2)),
+    "cross_entropy, sum": Use("CrossEntropy", lambda z: mg.cross_entropy(z, TARGETS, reduction="sum")),
+    "cross_entropy, each row": Use("CrossEntropy", lambda z: mg.cross_entropy(z, TARGETS, reduction="none")),
+    "cross_entropy, smoothed": Use("CrossEntropy", lambda z: mg.cross_entropy(z, TARGETS, label_smoothing=0.2)),
+    "cross_entropy, without some rows": Use("CrossEntropy", lambda z: mg.cross_entropy(z, TARGETS, ignore_index=3)),
+    "cross_entropy, each row, smoothed, without some": Use(
+        "CrossEntropy",
+        lambda z: mg.cross_entropy(z, TARGETS, ignore_index=0, label_smoothing=0.1, reduction="none"),
+    ),
     "mse_loss": Use("MseLoss", mg.mse_loss),
     "mse_loss, broadcast": Use("MseLoss", mg.mse_loss),
     "embedding": Use("Embedding", lambda weight: mg.embedding(weight, TOKENS)),
