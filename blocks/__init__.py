@@ -1,5 +1,6 @@
 """blocks: the Transformer, built on minigrad alone, with minigrad's tools for the gradient through its residuals."""
 
+import importlib
 from typing import TYPE_CHECKING
 
 from blocks.attention import MultiHeadAttention
@@ -11,8 +12,13 @@ from blocks.transformer import Stack, TransformerBlock
 from minigrad import residuals
 from minigrad.recording import add_library_folder
 
+LENSES = ("GradientLens", "LogitLens", "gradient_lens", "logit_lens")  # loaded when they are first asked for
+
 if TYPE_CHECKING:
+    from blocks.lens import GradientLens, LogitLens, gradient_lens, logit_lens
     from minigrad.residuals import (
+        Comparison,
+        Difference,
         GradientFault,
         GradientFaults,
         GradientPaths,
@@ -20,6 +26,7 @@ if TYPE_CHECKING:
         ResidualGradients,
         ResidualStream,
         ResidualWrite,
+        compare,
         draw_residual_gradients,
         gradient_faults,
         gradient_paths,
@@ -33,6 +40,8 @@ else:  # hidden from type checkers, which would otherwise accept any name
     def __getattr__(name):
         if name in residuals.__all__:
             return getattr(residuals, name)
+        if name in LENSES:
+            return getattr(importlib.import_module("blocks.lens"), name)
         raise AttributeError(f"module 'blocks' has no attribute {name!r}")
 
     def __dir__():  # for Tab and help(), which would not see what is loaded on demand
@@ -42,15 +51,19 @@ else:  # hidden from type checkers, which would otherwise accept any name
 add_library_folder(__file__)
 
 __all__ = [
+    "Comparison",
+    "Difference",
     "Dropout",
     "Embedding",
     "FeedForward",
     "GradientFault",
     "GradientFaults",
+    "GradientLens",
     "GradientPaths",
     "LanguageModel",
     "LayerNorm",
     "Linear",
+    "LogitLens",
     "MultiHeadAttention",
     "RMSNorm",
     "ResidualGradient",
@@ -60,10 +73,13 @@ __all__ = [
     "Stack",
     "SwiGLU",
     "TransformerBlock",
+    "compare",
     "draw_residual_gradients",
     "gradient_faults",
+    "gradient_lens",
     "gradient_paths",
     "lesson_block",
+    "logit_lens",
     "plot_path_lengths",
     "plot_residual_gradients",
     "residual_gradients",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 # Each is loaded when it is first asked for, so that a script that trains does not wait for what it does not use.
 ON_DEMAND = {
+    "minigrad.residuals.comparison": ("Comparison", "Difference", "compare"),
     "minigrad.residuals.faults": ("gradient_faults",),
     "minigrad.residuals.picture": ("draw_residual_gradients",),
     "minigrad.residuals.plots": ("plot_path_lengths", "plot_residual_gradients"),
@@ -25,6 +26,7 @@ ON_DEMAND = {
 }
 
 if TYPE_CHECKING:
+    from minigrad.residuals.comparison import Comparison, Difference, compare
     from minigrad.residuals.faults import gradient_faults
     from minigrad.residuals.picture import draw_residual_gradients
     from minigrad.residuals.plots import plot_path_lengths, plot_residual_gradients
@@ -52,6 +54,8 @@ else:  # hidden from type checkers, which would otherwise accept any name
 
 
 __all__ = [
+    "Comparison",
+    "Difference",
     "GradientFault",
     "GradientFaults",
     "GradientPaths",
@@ -59,6 +63,7 @@ __all__ = [
     "ResidualGradients",
     "ResidualStream",
     "ResidualWrite",
+    "compare",
     "draw_residual_gradients",
     "gradient_faults",
     "gradient_paths",
