@@ -28,10 +28,12 @@ if TYPE_CHECKING:
         ResidualWrite,
         compare,
         draw_residual_gradients,
+        draw_residual_stream,
         gradient_faults,
         gradient_paths,
         plot_path_lengths,
         plot_residual_gradients,
+        plot_residual_stream,
         residual_gradients,
         residual_stream,
     )
@@ -75,6 +77,7 @@ __all__ = [
     "TransformerBlock",
     "compare",
     "draw_residual_gradients",
+    "draw_residual_stream",
     "gradient_faults",
     "gradient_lens",
     "gradient_paths",
@@ -82,6 +85,7 @@ __all__ = [
     "logit_lens",
     "plot_path_lengths",
     "plot_residual_gradients",
+    "plot_residual_stream",
     "residual_gradients",
     "residual_stream",
 ]

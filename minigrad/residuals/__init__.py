@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 ON_DEMAND = {
     "minigrad.residuals.comparison": ("Comparison", "Difference", "compare"),
     "minigrad.residuals.faults": ("gradient_faults",),
-    "minigrad.residuals.picture": ("draw_residual_gradients",),
-    "minigrad.residuals.plots": ("plot_path_lengths", "plot_residual_gradients"),
+    "minigrad.residuals.picture": ("draw_residual_gradients", "draw_residual_stream"),
+    "minigrad.residuals.plots": ("plot_path_lengths", "plot_residual_gradients", "plot_residual_stream"),
     "minigrad.residuals.split": ("gradient_paths", "residual_gradients"),
     "minigrad.residuals.stream": ("residual_stream",),
     "minigrad.residuals.tables": (
@@ -28,8 +28,8 @@ ON_DEMAND = {
 if TYPE_CHECKING:
     from minigrad.residuals.comparison import Comparison, Difference, compare
     from minigrad.residuals.faults import gradient_faults
-    from minigrad.residuals.picture import draw_residual_gradients
-    from minigrad.residuals.plots import plot_path_lengths, plot_residual_gradients
+    from minigrad.residuals.picture import draw_residual_gradients, draw_residual_stream
+    from minigrad.residuals.plots import plot_path_lengths, plot_residual_gradients, plot_residual_stream
     from minigrad.residuals.split import gradient_paths, residual_gradients
     from minigrad.residuals.stream import residual_stream
     from minigrad.residuals.tables import (
@@ -65,10 +65,12 @@ __all__ = [
     "ResidualWrite",
     "compare",
     "draw_residual_gradients",
+    "draw_residual_stream",
     "gradient_faults",
     "gradient_paths",
     "plot_path_lengths",
     "plot_residual_gradients",
+    "plot_residual_stream",
     "residual_gradients",
     "residual_stream",
 ]

@@ -1,13 +1,18 @@
-"""The picture of a block or stack with the share of each skip and branch on its arrows."""
+"""Pictures of a block or stack: the share of each skip and branch on its arrows, and what each residual wrote."""
 
 from pathlib import Path
 from typing import Any
 
+from minigrad.arrays import norm
 from minigrad.drawing import Picture, draw
-from minigrad.drawing.view import outer_depth
+from minigrad.drawing.colors import NEGATIVE, POSITIVE
+from minigrad.drawing.diagram.picture import Look
+from minigrad.drawing.labels import number_text
+from minigrad.drawing.view import View, outer_depth
 from minigrad.graph import Graph
 from minigrad.ops.residual import ResidualAdd
 from minigrad.residuals.split import Between
+from minigrad.residuals.stream import residual_stream
 from minigrad.residuals.tables import share
 from minigrad.tensor import Tensor
 
@@ -59,6 +64,55 @@ def draw_residual_gradients(
         **options,
     }
     return draw(graph, path, depth, **options)
+
+
+def draw_residual_stream(
+    loss: Tensor,
+    x: Tensor | None = None,
+    path: str | Path | None = None,
+    depth: int | None = None,
+    *,
+    norm_scale: str = "true",
+    **options: Any,
+) -> Picture:
+    """Draw how `loss` was computed, with what each residual wrote into the stream and the effect of that.
+
+    The residuals where a write raises the loss have an orange border, those where it lowers the loss a blue one.
+
+    Args:
+        loss, x, norm_scale: as in `residual_stream`.
+        path, depth: as in `draw_residual_gradients`.
+        options: title, legend, values, grads, direction and flow of `minigrad.draw`.
+
+    Raises:
+        ValueError: as `residual_stream` and `minigrad.draw` do.
+
+    >>> from blocks import lesson_block
+    >>> block, x = lesson_block("pre")
+    >>> draw_residual_stream((block(x) ** 2).sum())
+    <Picture of <Graph of sum: ... nodes, ... edges>, ... shown>
+    """
+    between = Between(loss, x)
+    stream = residual_stream(loss, between.x, norm_scale=norm_scale)
+    graph = Graph(loss)
+    numbers, highlight = {}, {}
+    nodes = {node.op: node for node in graph.nodes if node.op is not None}
+    for residual, write in zip(between.residuals, stream, strict=True):
+        numbers[nodes[residual]] = f": wrote {number_text(norm(write.written))}, effect {write.effect:+.3g}"
+        highlight[nodes[residual].tensor] = POSITIVE if write.effect > 0 else NEGATIVE
+    if depth is None:
+        depth = max((len(residual.scope) for residual in between.residuals), default=0) + 1 - outer_depth(graph)
+    look = {
+        "values": False,
+        "grads": False,
+        "title": "What each residual wrote into the stream, and its effect on the loss",
+        "meanings": {POSITIVE: "this write raises the loss", NEGATIVE: "this write lowers the loss"},
+        **options,
+    }
+    picture = Picture(View(graph, depth), Look(numbers=numbers, highlight=highlight, **look))
+    if path is not None:
+        picture.save(path)
+    return picture
 
 
 def write_shares(graph, tensor):

@@ -1,4 +1,4 @@
-"""Plots of the gradient with matplotlib: its norm from residual to residual, and its path lengths.
+"""Plots with matplotlib: the gradient from residual to residual, its path lengths, what was written into the stream.
 
 They are made without pyplot, so they need no display and leave no figure open. In a notebook, a figure that is returned
 shows itself after `%matplotlib inline`.
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minigrad.arrays import norm
-from minigrad.drawing.colors import BRANCH, SERIES, SKIP, TOTAL
+from minigrad.drawing.colors import BRANCH, LIGHT, NEGATIVE, POSITIVE, SERIES, SKIP, TOTAL
 from minigrad.drawing.files import check_place, write_whole
-from minigrad.residuals.tables import GradientPaths, ResidualGradients, share
+from minigrad.residuals.tables import GradientPaths, ResidualGradients, ResidualStream, share, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,12 +55,7 @@ def plot_residual_gradients(residuals: ResidualGradients, path: str | Path | Non
         axes.set_ylim(bottom=0)
     axes.set_title("Gradient at the input of each residual")
     axes.set_ylabel("gradient norm |dL/dh|\n(loss per unit of h)")
-    if len(residuals) <= MOST_NAMES:
-        axes.set_xticks(places, [residual.name for residual in residuals], rotation=30, ha="right", fontsize=8)
-        axes.set_xlabel("residual, from the input (left) to the output (right)")
-    else:
-        axes.set_xlim(0.5, len(residuals) + 0.5)
-        axes.set_xlabel("number of the residual, from the input (left) to the output (right)")
+    name_depths(axes, places, [residual.name for residual in residuals])
     axes.legend(frameon=False)
     caption(
         figure,
@@ -101,6 +96,80 @@ def plot_path_lengths(paths: GradientPaths, path: str | Path | None = None) -> "
     return saved(figure, path)
 
 
+def plot_residual_stream(stream: ResidualStream, path: str | Path | None = None, by: str = "residual") -> "Figure":
+    """What each residual wrote, as bars along depth: its effect on the loss, direct and through later branches.
+
+    Args:
+        stream: from `residual_stream`.
+        path, returns, raises: as in `plot_residual_gradients`.
+        by: "residual" for bars, with the norms of the stream and of what was written below; "token" for a heat map of
+            the effect, residual by token (of the first sequence).
+    """
+    check_type(stream, ResidualStream, "residual_stream(loss)")
+    if by not in ("residual", "token"):
+        raise ValueError(f'plot_residual_stream: by is "residual" or "token"; got {by!r}')
+    return plot_by_token(stream, path) if by == "token" else plot_by_residual(stream, path)
+
+
+def plot_by_residual(stream, path):
+    writes = [stream.start, *stream]
+    places = np.arange(len(writes))
+    figure, (effects, norms) = new_figure(2)
+    effects.bar(places - 0.2, [write.direct for write in writes], 0.4, color=SKIP, label="direct, over skips alone")
+    effects.bar(places + 0.2, [write.indirect for write in writes], 0.4, color=BRANCH, label="through later branches")
+    effects.plot(places, [write.effect for write in writes], "_", color=TOTAL, markersize=12, label="sum: the effect")
+    effects.axhline(0, color=TOTAL, linewidth=0.8)
+    effects.set_title(f"What was written into the stream, and its effect (norm_scale={stream.norm_scale!r})")
+    effects.set_ylabel("effect on the loss\nwritten . gradient")
+    effects.legend(frameon=False, fontsize=8)
+    norms.bar(places, [norm(write.written) for write in writes], 0.6, color=SERIES[0], label="|written|")
+    norms.plot(places[1:], [norm(write.stream) for write in stream], "-o", color=TOTAL, markersize=4, label="|stream|")
+    norms.set_ylabel("norm of what was written,\nand of the stream before")
+    norms.legend(frameon=False, fontsize=8)
+    name_depths(norms, places, [write.name for write in writes])
+    caption(
+        figure,
+        "Each place on the axis is one write: above, by how much the loss would grow, to first order, if the write "
+        "grew by its own size, and which way that comes about; below, how large the write is beside the stream.",
+    )
+    return saved(figure, path)
+
+
+def plot_by_token(stream, path):
+    from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415  as optional as matplotlib is
+
+    writes = [stream.start, *stream]
+    effects = np.stack([write.effect_by_token for write in writes])  # (n, ..., T)
+    effects = effects.reshape(len(writes), -1, effects.shape[-1] if effects.ndim > 1 else 1)[:, 0]  # (n, T)
+    n, T = effects.shape
+    figure, (axes,) = new_figure(1)
+    figure.set_size_inches(max(6, 3 + 0.4 * T), max(3.2, 1.8 + 0.28 * n))
+    most = np.abs(effects).max() or 1.0
+    colors = LinearSegmentedColormap.from_list("effect", [NEGATIVE, LIGHT["zero"], POSITIVE])
+    image = axes.imshow(effects, cmap=colors, vmin=-most, vmax=most, aspect="auto")
+    axes.grid(visible=False)
+    axes.set_xticks(range(T))
+    axes.set_yticks(range(n), [short(write.name) for write in writes], fontsize=8)
+    axes.set_xlabel("position of the token")
+    axes.set_title("Effect of each write on the loss, token by token")
+    figure.colorbar(image, label="effect on the loss", pad=0.02)
+    caption(
+        figure,
+        "Written at that token by that residual, times the gradient there: orange raises the loss, blue lowers it.",
+    )
+    return saved(figure, path)
+
+
+def name_depths(axes, places, names):
+    """Name the places on the axis, or number them if they are many."""
+    if len(names) <= MOST_NAMES:
+        axes.set_xticks(places, [short(name) for name in names], rotation=30, ha="right", fontsize=8)
+        axes.set_xlabel("residual, from the input (left) to the output (right)")
+    else:
+        axes.set_xlim(places[0] - 0.5, places[-1] + 0.5)
+        axes.set_xlabel("number of the residual, from the input (left) to the output (right)")
+
+
 def check_type(value, wanted, source):
     if not isinstance(value, wanted):
         raise TypeError(f"this plot is made from {source}; got {type(value).__name__}")
@@ -123,7 +192,7 @@ def new_figure(n_axes):
 
 def caption(figure, sentence):
     """Write under the figure what it shows."""
-    figure.supxlabel(fill(sentence, 112), fontsize=9, color="#444444")
+    figure.supxlabel(fill(sentence, int(14 * figure.get_figwidth())), fontsize=9, color="#444444")
 
 
 def saved(figure, path):

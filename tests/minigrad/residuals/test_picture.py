@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from blocks import Stack, draw_residual_gradients, lesson_block, residual_gradients
+from blocks import (
+    Stack,
+    draw_residual_gradients,
+    draw_residual_stream,
+    lesson_block,
+    residual_gradients,
+    residual_stream,
+)
 from minigrad import Graph, Tensor, draw, residual_add
 from minigrad.drawing.diagram.dot import share_text
 
@@ -87,3 +94,17 @@ def test_it_is_written_and_bad_input_is_named(tmp_path):
         draw_residual_gradients((x * 2).sum(), x)
     with pytest.raises(ValueError, match="does not depend on"):
         draw_residual_gradients(loss, Tensor([1.0], requires_grad=True))
+
+
+def test_what_each_residual_wrote_is_written_on_it(tmp_path):
+    stack = Stack(2, 4, 2, 8, norm="pre", rng=0)
+    x = Tensor(np.arange(12.0).reshape(3, 4), requires_grad=True, name="x")
+    loss = (stack(x) * np.arange(12.0).reshape(3, 4)).sum()
+    picture = draw_residual_stream(loss, path=tmp_path / "stream.dot", norm_scale="held")
+    text = (tmp_path / "stream.dot").read_text()
+    for write in residual_stream(loss, norm_scale="held"):
+        assert f"{write.name.split('.')[-1]}: wrote" in text
+        assert f"effect {write.effect:+.3g}" in text.replace("&#45;", "-")
+    assert "this write raises the loss" in picture.dot()
+    assert shares(picture) == {}
+    assert x.grad is None

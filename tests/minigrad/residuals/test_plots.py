@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from blocks import Stack, gradient_paths, residual_gradients
+from blocks import Stack, gradient_paths, residual_gradients, residual_stream
 from minigrad import Tensor
 from minigrad.residuals import plots
 
@@ -112,3 +112,32 @@ def test_without_matplotlib_it_says_how_to_get_it(monkeypatch):
 def test_importing_the_blocks_loads_no_matplotlib():
     code = "import sys, blocks, minigrad.residuals.plots; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_what_was_written_as_bars_along_depth(tmp_path):
+    stream = residual_stream(loss_and_input()[0])
+    figure = plots.plot_residual_stream(stream, tmp_path / "stream.png")
+    bars = [bar.get_height() for bar in figure.axes[0].patches]
+    writes = [stream.start, *stream]
+    np.testing.assert_allclose(bars, [w.direct for w in writes] + [w.indirect for w in writes])
+    np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), [w.effect for w in writes])
+    heights = [bar.get_height() for bar in figure.axes[1].patches]
+    np.testing.assert_allclose(heights, [np.linalg.norm(w.written) for w in writes])
+    for word in ("effect on the loss", "|written|", "|stream|", "blocks.0.attention_residual", "norm_scale='true'"):
+        assert word in all_text(figure)
+    assert (tmp_path / "stream.png").stat().st_size > 1000
+    many = plots.plot_residual_stream(residual_stream(loss_and_input(n_blocks=20)[0]))
+    assert "number of the residual" in all_text(many)
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_what_was_written_token_by_token():
+    stream = residual_stream(loss_and_input()[0])
+    figure = plots.plot_residual_stream(stream, by="token")
+    shown = figure.axes[0].images[0].get_array()
+    np.testing.assert_allclose(shown, [w.effect_by_token for w in (stream.start, *stream)])
+    with pytest.raises(ValueError, match='"residual" or "token"'):
+        plots.plot_residual_stream(stream, by="head")
+    with pytest.raises(TypeError, match="residual_stream"):
+        plots.plot_residual_stream([])
