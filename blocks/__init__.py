@@ -3,11 +3,12 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from blocks.attention import MultiHeadAttention
-from blocks.feed_forward import FeedForward, SwiGLU
+from blocks.attention import KeyValueCache, MultiHeadAttention
+from blocks.feed_forward import FeedForward, GeGLU, SwiGLU
 from blocks.language_model import LanguageModel
 from blocks.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm
 from blocks.lesson import lesson_block
+from blocks.positions import Rotary, Sinusoidal
 from blocks.transformer import Stack, TransformerBlock
 from minigrad import residuals
 from minigrad.recording import add_library_folder
@@ -58,10 +59,12 @@ __all__ = [
     "Dropout",
     "Embedding",
     "FeedForward",
+    "GeGLU",
     "GradientFault",
     "GradientFaults",
     "GradientLens",
     "GradientPaths",
+    "KeyValueCache",
     "LanguageModel",
     "LayerNorm",
     "Linear",
@@ -72,6 +75,8 @@ __all__ = [
     "ResidualGradients",
     "ResidualStream",
     "ResidualWrite",
+    "Rotary",
+    "Sinusoidal",
     "Stack",
     "SwiGLU",
     "TransformerBlock",

@@ -9,7 +9,12 @@ from blocks.layers import Linear
 from minigrad import Module, Tensor, gelu, relu, silu, tanh
 from minigrad.types import Rng
 
-ACTIVATIONS = {"relu": relu, "gelu": gelu, "silu": silu, "tanh": tanh}
+
+def gelu_exact(x: Tensor) -> Tensor:
+    return gelu(x, approximate="none")
+
+
+ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_exact": gelu_exact, "silu": silu, "tanh": tanh}
 
 
 class FeedForward(Module):
@@ -18,7 +23,7 @@ class FeedForward(Module):
     Args:
         d_model: width of a token.
         d_ff: width inside, commonly 4 d_model.
-        activation: "relu", "gelu" (the tanh form), "silu" or "tanh".
+        activation: "relu", "gelu" (the tanh form, as in GPT-2), "gelu_exact" (as in BERT), "silu" or "tanh".
     """
 
     def __init__(
@@ -32,7 +37,10 @@ class FeedForward(Module):
         rng: Rng = None,
     ):
         if activation not in ACTIVATIONS:
-            raise ValueError(f"FeedForward: activation is one of {', '.join(ACTIVATIONS)}; got {activation!r}")
+            raise ValueError(
+                f"FeedForward: activation is one of {', '.join(ACTIVATIONS)}, and in a block also "
+                f"{' or '.join(GATED)}; got {activation!r}"
+            )
         rng = np.random.default_rng(rng)
         self.activation = ACTIVATIONS[activation]
         self.up = Linear(d_model, d_ff, bias=bias, dtype=dtype, rng=rng)
@@ -55,3 +63,14 @@ class SwiGLU(Module):
     def forward(self, x: Tensor) -> Tensor:
         hidden = silu(self.gate(x)) * self.up(x)  # (..., T, d_ff)
         return self.down(hidden)  # (..., T, d_model)
+
+
+class GeGLU(SwiGLU):
+    """y = (gelu(x W_gate) * (x W_up)) W_down, for each token alone (Shazeer 2020, eq. 6); gelu in its tanh form."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = gelu(self.gate(x)) * self.up(x)  # (..., T, d_ff)
+        return self.down(hidden)  # (..., T, d_model)
+
+
+GATED = {"swiglu": SwiGLU, "geglu": GeGLU}

@@ -5,22 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
+from blocks.attention import KeyValueCache
 from blocks.layers import Dropout, Embedding, Linear
+from blocks.positions import Sinusoidal
 from blocks.transformer import Stack
 from minigrad import Tensor, softmax
 from minigrad.types import Rng, TensorLike
 
 
 class LanguageModel(Stack):
-    """Token and position embeddings, a stack of blocks, and one score for each token of the vocabulary.
+    """Token embeddings that know their positions, a stack of blocks, and one score for each token of the vocabulary.
 
     Args:
         vocab_size: number of tokens in the vocabulary, V.
         max_length: number of positions, the longest sequence it can read.
         n_blocks, d_model, n_heads, d_ff, norm, **options: of the stack, see `Stack`. Pre-norm and causal by default.
+        positions: "learned" adds a learned row for each position (GPT-2), "sinusoidal" a fixed wave (see `Sinusoidal`),
+            and "rotary" turns queries and keys in each attention (see `Rotary`). None leaves the order out.
+        rotary_pairs, rotary_base: of rotary positions, see `Rotary`.
         tied: whether the scores use the token embedding's matrix again, as GPT-2 does.
+
+    Attributes:
+        config: all arguments but `rng`, so that `LanguageModel(**model.config)` has the same shapes.
 
     >>> model = LanguageModel(vocab_size=10, max_length=8, n_blocks=2, d_model=4, n_heads=2, d_ff=8, rng=0)
     >>> model([1, 2, 3]).shape
@@ -36,6 +44,8 @@ class LanguageModel(Stack):
         n_heads: int,
         d_ff: int,
         *,
+        positions: str | None = "learned",
+        rotary_pairs: str = "neighbours",
         norm: str | None = "pre",
         causal: bool = True,
         tied: bool = True,
@@ -44,38 +54,123 @@ class LanguageModel(Stack):
         rng: Rng = None,
         **options: Any,
     ):
+        if positions not in ("learned", "sinusoidal", "rotary", None):
+            raise ValueError(
+                f'LanguageModel: positions is "learned", "sinusoidal", "rotary" or None; got {positions!r}'
+            )
+        self.config = {
+            "vocab_size": vocab_size,
+            "max_length": max_length,
+            "n_blocks": n_blocks,
+            "d_model": d_model,
+            "n_heads": n_heads,
+            "d_ff": d_ff,
+            "positions": positions,
+            "rotary_pairs": rotary_pairs,
+            "norm": norm,
+            "causal": causal,
+            "tied": tied,
+            "dropout": dropout,
+            "dtype": np.dtype(dtype).name,
+            **options,
+        }
         rng = np.random.default_rng(rng)
+        self.max_length = max_length
         self.tokens = Embedding(vocab_size, d_model, dtype=dtype, rng=rng)
-        self.positions = Embedding(max_length, d_model, dtype=dtype, rng=rng)
+        self.positions: Embedding | Sinusoidal | None = None
+        if positions == "learned":
+            self.positions = Embedding(max_length, d_model, dtype=dtype, rng=rng)
+        if positions == "sinusoidal":
+            self.positions = Sinusoidal(max_length, d_model, dtype=dtype)
+        if positions == "rotary":
+            options = {**options, "rotary_pairs": rotary_pairs}
         self.dropout = Dropout(dropout, rng=rng)
         options = {"norm": norm, "causal": causal, "dropout": dropout, "dtype": dtype, "rng": rng, **options}
         super().__init__(n_blocks, d_model, n_heads, d_ff, **options)
         self.output = None if tied else Linear(d_model, vocab_size, bias=False, dtype=dtype, rng=rng)
 
-    def forward(self, tokens: TensorLike, mask: TensorLike | None = None) -> Tensor:
+    def forward(  # type: ignore[override]  # a model is a stack that reads tokens
+        self,
+        tokens: TensorLike,
+        mask: TensorLike | None = None,
+        *,
+        position_ids: ArrayLike | None = None,
+        cache: list[KeyValueCache] | None = None,
+        **options: Any,
+    ) -> Tensor:
         """The scores (logits) of the next token, at each position.
 
         Args:
             tokens: integers, (..., T), with T at most max_length.
-            mask: see `MultiHeadAttention.forward`.
+            mask, **options (`key_mask`, `score_bias`): see `MultiHeadAttention.forward`.
+            position_ids: integers (T,) or (..., T), where each token stands; by default 0 to T - 1, or on from what the
+                cache holds. A batch that is padded in front counts from each sequence's first real token:
+                ``np.maximum(key_mask.cumsum(axis=-1) - 1, 0)``.
+            cache: the earlier tokens, one `KeyValueCache` for each block; only the new ones are given as `tokens`.
 
         Returns:
             (..., T, V)
+
+        Raises:
+            TypeError: tokens that are not integers.
+            IndexError: a token outside of 0 .. V-1.
+            ValueError: no tokens, more than max_length of them, or sequences of different lengths.
         """
-        x = super().forward(self.embed(tokens), mask)  # (..., T, d_model)
+        tokens = as_tokens(tokens)
+        position_ids = self.places(tokens, position_ids, 0 if cache is None else len(cache[0]))
+        x = self.embed(tokens, position_ids)  # (..., T, d_model)
+        x = super().forward(x, mask, position_ids=position_ids, cache=cache, **options)  # (..., T, d_model)
         return x @ self.tokens.weight.T if self.output is None else self.output(x)  # (..., T, V)
 
-    def embed(self, tokens: TensorLike) -> Tensor:
+    def embed(self, tokens: TensorLike, position_ids: ArrayLike | None = None) -> Tensor:
         """Token embedding plus position embedding, (..., T, d_model)."""
-        tokens = np.asarray(tokens.data if isinstance(tokens, Tensor) else tokens)
-        T, n_positions = tokens.shape[-1], self.positions.weight.shape[0]
-        if n_positions < T:
-            raise ValueError(
-                f"LanguageModel: {T} tokens, but there are only {n_positions} positions: cut the sequence, or build "
-                f"the model with a larger max_length"
-            )
-        return self.dropout(self.tokens(tokens) + self.positions(np.arange(T)))
+        tokens = as_tokens(tokens)
+        x = self.tokens(tokens)
+        if self.positions is not None:
+            x = x + self.positions(self.places(tokens, position_ids, 0))
+        return self.dropout(x)
 
-    def probabilities(self, tokens: TensorLike, mask: TensorLike | None = None) -> Tensor:
-        """The probability of each next token at each position, (..., T, V); rows sum to 1."""
-        return softmax(self(tokens, mask), axis=-1)
+    def places(self, tokens: np.ndarray, position_ids: ArrayLike | None, n_read: int) -> np.ndarray:
+        """The positions of the tokens, behind n_read earlier ones; they must be positions that the model has."""
+        T = tokens.shape[-1]
+        if n_read + T > self.max_length:
+            raise ValueError(
+                f"LanguageModel: {n_read + T} tokens, but there are only {self.max_length} positions: cut the "
+                f"sequence, or build the model with a larger max_length"
+            )
+        if position_ids is None:
+            return np.arange(n_read, n_read + T)
+        position_ids = np.asarray(position_ids)
+        if position_ids.dtype.kind not in "iu":
+            raise TypeError(f"LanguageModel: position_ids are integers; got dtype {position_ids.dtype}")
+        if position_ids.shape not in ((T,), tokens.shape):
+            raise ValueError(
+                f"LanguageModel: position_ids have the shape of the tokens, {tokens.shape}, or ({T},); "
+                f"got {position_ids.shape}"
+            )
+        if position_ids.size and not (position_ids.min() >= 0 and position_ids.max() < self.max_length):
+            raise IndexError(
+                f"LanguageModel: positions go from 0 to {self.max_length - 1}; "
+                f"got {position_ids.min()} to {position_ids.max()}"
+            )
+        return position_ids
+
+    def probabilities(self, tokens: TensorLike, mask: TensorLike | None = None, **options: Any) -> Tensor:
+        """The probability of each next token at each position, (..., T, V); rows sum to 1. Arguments: see `forward`."""
+        return softmax(self(tokens, mask, **options), axis=-1)
+
+
+def as_tokens(tokens: TensorLike) -> np.ndarray:
+    """Tokens as an array (..., T), with T at least 1."""
+    try:
+        array = np.asarray(tokens.data if isinstance(tokens, Tensor) else tokens)
+    except ValueError as error:  # NumPy: an inhomogeneous shape
+        raise ValueError(
+            "LanguageModel: the sequences have different lengths. Pad them in front to one length, and say with "
+            "key_mask which tokens are real"
+        ) from error
+    if array.ndim == 0:
+        raise ValueError(f"LanguageModel: tokens are a sequence of integers, such as model([{array}]); got one number")
+    if array.shape[-1] == 0:
+        raise ValueError(f"LanguageModel: there are no tokens to read: their shape is {array.shape}")
+    return array

@@ -66,6 +66,15 @@ class RMSNorm(Module):
         return rms_norm(x, self.gain, self.eps)
 
 
+def new_norm(kind: str, d: int, eps: float, dtype: DTypeLike) -> LayerNorm | RMSNorm:
+    """The norm of this kind, "layer" or "rms"."""
+    if kind == "layer":
+        return LayerNorm(d, eps=eps, dtype=dtype)
+    if kind == "rms":
+        return RMSNorm(d, eps=eps, dtype=dtype)
+    raise ValueError(f'norm_type is "layer" or "rms"; got {kind!r}')
+
+
 class Embedding(Module):
     """A table with one learned row for each token or position; see `minigrad.embedding`.
 

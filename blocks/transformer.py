@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from blocks.attention import MultiHeadAttention
-from blocks.feed_forward import FeedForward, SwiGLU
-from blocks.layers import Dropout, LayerNorm
+from blocks.attention import KeyValueCache, MultiHeadAttention
+from blocks.feed_forward import GATED, FeedForward, SwiGLU
+from blocks.layers import Dropout, LayerNorm, RMSNorm, new_norm
 from minigrad import Module, Tensor, residual_add
 from minigrad.types import Rng, TensorLike
 
@@ -26,8 +26,11 @@ class TransformerBlock(Module):
         n_heads: number of attention heads; it must divide d_model.
         d_ff: width inside the feed-forward network.
         norm: "post", "pre" or None.
-        activation: "relu", "gelu", "silu", "tanh", or "swiglu" for a gated feed-forward network.
+        norm_type: "layer" or "rms".
+        activation: "relu", "gelu" (its tanh form), "gelu_exact", "silu", "tanh"; or "swiglu", "geglu" for a gated
+            feed-forward network.
         causal: whether a token sees only itself and the tokens before it.
+        n_kv_heads, rotary_pairs, rotary_base: of the attention, see `MultiHeadAttention`.
         bias: whether the linear maps have a bias.
         dropout: probability of dropping an attention weight or an element of a sublayer's result, while training.
         eps: added to the variance inside the norms.
@@ -49,8 +52,12 @@ class TransformerBlock(Module):
         d_ff: int,
         *,
         norm: str | None = "post",
+        norm_type: str = "layer",
         activation: str = "relu",
         causal: bool = False,
+        n_kv_heads: int | None = None,
+        rotary_pairs: str | None = None,
+        rotary_base: float = 10000.0,
         bias: bool = True,
         dropout: float = 0.0,
         eps: float = 1e-5,
@@ -66,28 +73,41 @@ class TransformerBlock(Module):
         self.norm = norm
         self.d_model = d_model
         options: dict[str, Any] = {"bias": bias, "dtype": dtype, "rng": rng}
-        self.attention = MultiHeadAttention(d_model, n_heads, causal=causal, dropout=dropout, **options)
-        self.attention_norm: LayerNorm | Any = LayerNorm(d_model, eps=eps, dtype=dtype) if norm else None
+        self.attention = MultiHeadAttention(
+            d_model,
+            n_heads,
+            n_kv_heads=n_kv_heads,
+            causal=causal,
+            rotary_pairs=rotary_pairs,
+            rotary_base=rotary_base,
+            dropout=dropout,
+            **options,
+        )
+        self.attention_norm: LayerNorm | RMSNorm | Any = new_norm(norm_type, d_model, eps, dtype) if norm else None
         self.feed_forward: FeedForward | SwiGLU
-        if activation == "swiglu":
-            self.feed_forward = SwiGLU(d_model, d_ff, **options)
+        if activation in GATED:
+            self.feed_forward = GATED[activation](d_model, d_ff, **options)
         else:
             self.feed_forward = FeedForward(d_model, d_ff, activation, **options)
-        self.feed_forward_norm: LayerNorm | Any = LayerNorm(d_model, eps=eps, dtype=dtype) if norm else None
+        self.feed_forward_norm: LayerNorm | RMSNorm | Any = new_norm(norm_type, d_model, eps, dtype) if norm else None
         self.dropout = Dropout(dropout, rng=rng)
         self.residual = residual
 
-    def forward(self, x: Tensor, mask: TensorLike | None = None) -> Tensor:
-        """One block: (..., T, d_model) in, the same shape out. For `mask` see `MultiHeadAttention.forward`."""
+    def forward(self, x: Tensor, mask: TensorLike | None = None, **options: Any) -> Tensor:
+        """One block: (..., T, d_model) in, the same shape out.
+
+        `mask` and the options (`key_mask`, `score_bias`, `position_ids`, `cache`) are those of
+        `MultiHeadAttention.forward`.
+        """
         if x.ndim < 2 or x.shape[-1] != self.d_model:
             raise ValueError(f"{self.name}: x must be (..., T, {self.d_model}); got shape {x.shape}")
         if self.norm == "pre":
-            h = self.add(x, self.attention(self.attention_norm(x), mask), "attention_residual")  # (..., T, d_model)
+            h = self.add(x, self.attention(self.attention_norm(x), mask, **options), "attention_residual")
             return self.add(h, self.feed_forward(self.feed_forward_norm(h)), "feed_forward_residual")
         if self.norm == "post":
-            h = self.attention_norm(self.add(x, self.attention(x, mask), "attention_residual"))  # (..., T, d_model)
+            h = self.attention_norm(self.add(x, self.attention(x, mask, **options), "attention_residual"))
             return self.feed_forward_norm(self.add(h, self.feed_forward(h), "feed_forward_residual"))
-        h = self.add(x, self.attention(x, mask), "attention_residual")  # (..., T, d_model)
+        h = self.add(x, self.attention(x, mask, **options), "attention_residual")  # (..., T, d_model)
         return self.add(h, self.feed_forward(h), "feed_forward_residual")
 
     def add(self, x, branch, label):
@@ -106,7 +126,7 @@ class Stack(Module):
 
     Args:
         n_blocks: how many.
-        d_model, n_heads, d_ff, norm, **options: of each block, see `TransformerBlock`.
+        d_model, n_heads, d_ff, norm, norm_type, eps, dtype, **options: of each block, see `TransformerBlock`.
         final_norm: whether a norm follows the last block; by default after pre-norm blocks, whose sum would
             otherwise leave the stack unnormalized.
 
@@ -124,17 +144,37 @@ class Stack(Module):
         d_ff: int,
         *,
         norm: str | None = "post",
+        norm_type: str = "layer",
         final_norm: bool | None = None,
+        eps: float = 1e-5,
+        dtype: DTypeLike = np.float64,
         rng: Rng = None,
         **options: Any,
     ):
-        rng = np.random.default_rng(rng)
-        self.blocks = [TransformerBlock(d_model, n_heads, d_ff, norm=norm, rng=rng, **options) for _ in range(n_blocks)]
-        self.final_norm: LayerNorm | None = None
+        options = {"norm": norm, "norm_type": norm_type, "eps": eps, "dtype": dtype, **options}
+        options["rng"] = np.random.default_rng(rng)
+        self.blocks = [TransformerBlock(d_model, n_heads, d_ff, **options) for _ in range(n_blocks)]
+        self.final_norm: LayerNorm | RMSNorm | None = None
         if final_norm or (final_norm is None and norm == "pre"):
-            self.final_norm = LayerNorm(d_model, eps=options.get("eps", 1e-5), dtype=options.get("dtype", np.float64))
+            self.final_norm = new_norm(norm_type, d_model, eps, dtype)
 
-    def forward(self, x: Tensor, mask: TensorLike | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)  # (..., T, d_model)
+    def forward(
+        self,
+        x: Tensor,
+        mask: TensorLike | None = None,
+        *,
+        position_ids: ArrayLike | None = None,
+        cache: list[KeyValueCache] | None = None,
+        **options: Any,
+    ) -> Tensor:
+        """All blocks: (..., T, d_model) in, the same shape out.
+
+        `mask`, `position_ids` and the options (`key_mask`, `score_bias`) are those of `MultiHeadAttention.forward`;
+        `cache` is a list with one `KeyValueCache` for each block.
+        """
+        caches = [None] * len(self.blocks) if cache is None else cache
+        if len(caches) != len(self.blocks):
+            raise ValueError(f"Stack: a cache for each of the {len(self.blocks)} blocks is needed; got {len(caches)}")
+        for block, own in zip(self.blocks, caches, strict=True):
+            x = block(x, mask, position_ids=position_ids, cache=own, **options)  # (..., T, d_model)
         return x if self.final_norm is None else self.final_norm(x)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blocks import MultiHeadAttention
+from blocks import KeyValueCache, MultiHeadAttention
 from minigrad import Tensor
 from tests.blocks.checking import assert_all_gradients
 
@@ -104,6 +104,71 @@ def test_masks_that_do_not_fit():
             attention(x, mask)
     with pytest.raises(TypeError, match="a mask is boolean, True where a query may attend; got dtype float64"):
         attention(x, np.zeros((3, 3)))
+
+
+def test_shp_e_a_mask_with_two_meanings_is_refused():
+    attention = filled(MultiHeadAttention(4, 2, rng=0))
+    x = Tensor(numbers(3, 3, 4))
+    mask = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1]]) > 0
+    with pytest.raises(ValueError, match=r"two meanings.* key_mask=mask; .* mask=mask\[None\]"):
+        attention(x, mask)
+    by_hand_of_keys = [by_hand(attention, a, np.broadcast_to(m, (2, 3, 3))) for a, m in zip(x.data, mask, strict=True)]
+    np.testing.assert_allclose(attention(x, key_mask=mask).data, by_hand_of_keys, rtol=1e-12)
+    np.testing.assert_allclose(attention(x, mask[:, None, :]).data, by_hand_of_keys, rtol=1e-12)
+    by_query = [by_hand(attention, a, np.broadcast_to(mask, (2, 3, 3))) for a in x.data]
+    np.testing.assert_allclose(attention(x, mask[None]).data, by_query, rtol=1e-12)
+    np.testing.assert_allclose(attention(x[:2], mask).data, by_query[:2], rtol=1e-12)  # here it has only one
+    np.testing.assert_allclose(attention(x[0], mask).data, by_query[0], rtol=1e-12)
+
+
+def test_key_masks_that_do_not_fit():
+    attention = MultiHeadAttention(4, 2, rng=0)
+    x = Tensor(numbers(2, 3, 4))
+    for shape in ((2, 2), (3, 3), (2, 3, 3), (1, 2, 3)):
+        with pytest.raises(ValueError, match=r"a key_mask of shape .* does not broadcast to \(2, 3\), one for each key"):
+            attention(x, key_mask=np.ones(shape, bool))
+    with pytest.raises(TypeError, match="a key_mask is boolean, True for real tokens; got dtype int64"):
+        attention(x, key_mask=np.ones((2, 3), int))
+
+
+def test_score_biases_that_do_not_fit():
+    attention = MultiHeadAttention(4, 2, rng=0)
+    x = Tensor(numbers(2, 3, 4))
+    for shape in ((4, 4), (3, 3, 3), (5, 2, 2, 3, 3)):
+        with pytest.raises(ValueError, match=r"a score_bias of shape .* does not broadcast to \(2, 2, 3, 3\)"):
+            attention(x, score_bias=np.zeros(shape))
+    with pytest.raises(TypeError, match="score_bias holds numbers; got dtype bool"):
+        attention(x, score_bias=np.ones((3, 3), bool))
+
+
+def test_a_score_bias_of_float64_leaves_float32():
+    attention = MultiHeadAttention(4, 2, dtype=np.float32, rng=0)
+    assert attention(Tensor(numbers(3, 4).astype(np.float32)), score_bias=np.zeros((3, 3))).dtype == np.float32
+
+
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("rotary_pairs", ["neighbours", "halves"])
+def test_gradients_of_grouped_queries_and_rotary_positions(n_kv_heads, rotary_pairs):
+    options = {"n_kv_heads": n_kv_heads, "rotary_pairs": rotary_pairs, "causal": True}
+    assert_all_gradients(filled(MultiHeadAttention(8, 4, rng=0, **options)), numbers(2, 3, 8))
+
+
+def test_key_heads_that_do_not_divide():
+    for n_kv_heads in (3, 8, 0):
+        with pytest.raises(ValueError, match="n_kv_heads must divide n_heads"):
+            MultiHeadAttention(8, 4, n_kv_heads=n_kv_heads)
+
+
+def test_a_cache_holds_what_was_read():
+    attention = filled(MultiHeadAttention(8, 4, n_kv_heads=2, rotary_pairs="halves", causal=True, rng=0))
+    x = Tensor(numbers(2, 6, 8))
+    whole = attention(x).data
+    cache = KeyValueCache()
+    parts = [attention(x[:, start:stop], cache=cache).data for start, stop in ((0, 3), (3, 4), (4, 6))]
+    np.testing.assert_allclose(np.concatenate(parts, axis=1), whole, rtol=1e-12, atol=1e-14)
+    assert len(cache) == 6 and cache.key.shape == cache.value.shape == (2, 2, 6, 2)
+    assert repr(cache) == "<KeyValueCache of 6 tokens>"
+    assert attention.weights.shape == (2, 4, 2, 6)
 
 
 def test_dropout_of_attention_weights():

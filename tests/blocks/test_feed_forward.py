@@ -51,5 +51,8 @@ def test_tokens_do_not_see_each_other():
 
 
 def test_an_unknown_activation():
-    with pytest.raises(ValueError, match="activation is one of relu, gelu, silu, tanh; got 'swish'"):
+    with pytest.raises(
+        ValueError,
+        match="is one of relu, gelu, gelu_exact, silu, tanh, and in a block also swiglu or geglu; got 'swish'",
+    ):
         FeedForward(3, 4, "swish")
