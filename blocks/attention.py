@@ -86,7 +86,7 @@ class MultiHeadAttention(Module):
         self.n_heads = n_heads
         self.n_kv_heads = n_kv_heads
         self.causal = causal
-        d = d_model // n_heads
+        self.d_head = d = d_model // n_heads
         self.query = Linear(d_model, d_model, bias=bias, dtype=dtype, rng=rng)
         self.key = Linear(d_model, n_kv_heads * d, bias=bias, dtype=dtype, rng=rng)
         self.value = Linear(d_model, n_kv_heads * d, bias=bias, dtype=dtype, rng=rng)
@@ -124,9 +124,9 @@ class MultiHeadAttention(Module):
             ValueError: a mask or bias that does not fit; a (T, T) mask beside x of shape (T, T, d_model), which could
                 be query by key or a mask of keys.
         """
-        query = self.split_heads(self.query(x), self.n_heads)  # (..., H, T, d)
-        key = self.split_heads(self.key(x), self.n_kv_heads)  # (..., K, T, d)
-        value = self.split_heads(self.value(x), self.n_kv_heads)  # (..., K, T, d)
+        query = self.split_heads(self.query(x))  # (..., H, T, d)
+        key = self.split_heads(self.key(x))  # (..., K, T, d)
+        value = self.split_heads(self.value(x))  # (..., K, T, d)
         if self.rotary is not None:
             if position_ids is None:
                 position_ids = np.arange(x.shape[-2]) + (0 if cache is None else len(cache))
@@ -145,8 +145,8 @@ class MultiHeadAttention(Module):
         heads = self.ungrouped(self.grouped(self.dropout(weights)) @ value)  # (..., H, T, d)
         return self.output(self.merge_heads(heads))  # (..., T, d_model)
 
-    def split_heads(self, x, n_heads):
-        x = x.reshape(*x.shape[:-1], n_heads, x.shape[-1] // n_heads)  # (..., T, H, d)
+    def split_heads(self, x):
+        x = x.reshape(*x.shape[:-1], x.shape[-1] // self.d_head, self.d_head)  # (..., T, H, d)
         return x.swapaxes(-2, -3)  # (..., H, T, d)
 
     def merge_heads(self, heads):

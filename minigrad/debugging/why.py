@@ -21,7 +21,7 @@ from minigrad.debugging.reporting import (
     twin_of,
 )
 from minigrad.op import Op
-from minigrad.ops.activations import ExactGelu, Gelu, Relu, Sigmoid, Silu, Tanh
+from minigrad.ops.activations import Gelu, Relu, Sigmoid, Silu, Tanh
 from minigrad.ops.arithmetic import Add, Multiply, Subtract
 from minigrad.ops.dropout import Dropout
 from minigrad.ops.embedding import Embedding
@@ -45,7 +45,6 @@ FLAT = {
     Sigmoid: ("saturated sigmoid", "of its inputs are so large that its slope rounds to 0"),
     Tanh: ("saturated tanh", "of its inputs are so large that its slope rounds to 0"),
     Gelu: ("saturated gelu", "of its inputs are so far below 0 that its slope rounds to 0"),
-    ExactGelu: ("saturated gelu", "of its inputs are so far below 0 that its slope rounds to 0"),
     Silu: ("saturated silu", "of its inputs are so far below 0 that its slope rounds to 0"),
     Clip: ("clipped", "of its inputs are outside of its bounds"),
     Dropout: ("dropped", "of its inputs were dropped"),

@@ -76,39 +76,33 @@ GELU_SCALE = (2 / np.pi) ** 0.5  # a Python number, so that float32 stays float3
 
 
 class Gelu(Op):
-    """y = x (1 + tanh u) / 2  with  u = sqrt(2/pi) (x + 0.044715 x^3).
+    """y = x P,  where P is the share of a normal distribution that lies below x;   dL/dx = dL/dy * (P + x dP/dx).
 
-    dL/dx = dL/dy * ((1 + tanh u) / 2 + x (1 - tanh^2 u) / 2 * du/dx),   du/dx = sqrt(2/pi) (1 + 0.134145 x^2).
-    Beyond |x| = 10 tanh u is -1 or 1 to the last digit; u is computed from x held to that, so that x^3 cannot overflow.
+    Exact:    P = (1 + erf(x / sqrt 2)) / 2,                                          dP/dx = e^(-x^2 / 2) / sqrt(2 pi).
+    By tanh:  P = (1 + tanh u) / 2  with  u = sqrt(2/pi) (x + 0.044715 x^3),   dP/dx = (1 - tanh^2 u) / 2 * du/dx,
+              du/dx = sqrt(2/pi) (1 + 0.134145 x^2).
+    Beyond |x| = 10 P is 0 or 1 to the last digit; it is computed from x held to that, so that x^3 cannot overflow.
     """
+
+    def __init__(self, approximate="tanh"):
+        self.approximate = approximate
 
     def forward(self, x):
         self.held_x = np.clip(x, -10, 10)
-        self.tanh_u = np.tanh(GELU_SCALE * (self.held_x + 0.044715 * self.held_x * self.held_x * self.held_x))
-        return x * ((1 + self.tanh_u) / 2)
-
-    def backward(self, grad_y):
-        x, t = self.held_x, self.tanh_u
-        du_dx = GELU_SCALE * (1 + 0.134145 * x * x)
-        grad_x = grad_y * ((1 + t) / 2 + x * (1 - t * t) / 2 * du_dx)
-        return (grad_x,)
-
-
-class ExactGelu(Op):
-    """y = x P  with  P = (1 + erf(x / sqrt 2)) / 2, the share of a normal distribution that lies below x.
-
-    dL/dx = dL/dy * (P + x p),   with its density  p = e^(-x^2 / 2) / sqrt(2 pi).
-    Beyond |x| = 10 P is 0 or 1 to the last digit and x p is 0; both are computed from x held to that.
-    """
-
-    def forward(self, x):
-        self.held_x = np.clip(x, -10, 10)
-        self.share = ((1 + erf(self.held_x / 2**0.5)) / 2).astype(self.held_x.dtype, copy=False)
+        if self.approximate == "tanh":
+            self.tanh_u = np.tanh(GELU_SCALE * (self.held_x + 0.044715 * self.held_x * self.held_x * self.held_x))
+            self.share = (1 + self.tanh_u) / 2
+        else:
+            self.share = (1 + erf(self.held_x / 2**0.5)) / 2
         return x * self.share
 
     def backward(self, grad_y):
-        density = np.exp(-self.held_x * self.held_x / 2) / (2 * np.pi) ** 0.5
-        grad_x = grad_y * (self.share + self.held_x * density)
+        x = self.held_x
+        if self.approximate == "tanh":
+            slope = (1 - self.tanh_u * self.tanh_u) / 2 * GELU_SCALE * (1 + 0.134145 * x * x)
+        else:
+            slope = np.exp(-x * x / 2) / (2 * np.pi) ** 0.5
+        grad_x = grad_y * (self.share + x * slope)
         return (grad_x,)
 
 
@@ -130,7 +124,7 @@ def gelu(x: TensorLike, approximate: str = "tanh") -> Tensor:
     """
     if approximate not in ("tanh", "none"):
         raise ValueError(f'gelu: approximate is "tanh" or "none"; got {approximate!r}')
-    return Gelu()(x) if approximate == "tanh" else ExactGelu()(x)
+    return Gelu(approximate)(x)
 
 
 PER_UNIT = 512  # points of the table for each unit of x
@@ -150,7 +144,7 @@ def erf(x):
     >>> erf(np.array([-1.0, 0.0, 0.5])).round(6)
     array([-0.842701,  0.      ,  0.5205  ])
     """
-    x = np.clip(x.astype(np.result_type(x, np.float32), copy=False), -6, 6)  # erf(6) is 1 to the last digit
+    x = np.clip(x, -6, 6)  # erf(6) is 1 to the last digit
     place = np.rint(PER_UNIT * x)
     a = place / PER_UNIT
     d, a2 = x - a, a * a

@@ -125,7 +125,9 @@ def test_key_masks_that_do_not_fit():
     attention = MultiHeadAttention(4, 2, rng=0)
     x = Tensor(numbers(2, 3, 4))
     for shape in ((2, 2), (3, 3), (2, 3, 3), (1, 2, 3)):
-        with pytest.raises(ValueError, match=r"a key_mask of shape .* does not broadcast to \(2, 3\), one for each key"):
+        with pytest.raises(
+            ValueError, match=r"a key_mask of shape .* does not broadcast to \(2, 3\), one for each key"
+        ):
             attention(x, key_mask=np.ones(shape, bool))
     with pytest.raises(TypeError, match="a key_mask is boolean, True for real tokens; got dtype int64"):
         attention(x, key_mask=np.ones((2, 3), int))

@@ -44,9 +44,7 @@ class Placed(Rotary):
 def test_a_product_depends_on_the_distance_alone(pairs):
     rotary = Rotary(4, pairs=pairs)
     query, key = np.random.default_rng(0).normal(size=(2, 1, 1, 4))
-    products = [
-        (rotary(Tensor(query), [p + 3]).data * rotary(Tensor(key), [p]).data).sum() for p in (0, 1, 10, 1000)
-    ]
+    products = [(rotary(Tensor(query), [p + 3]).data * rotary(Tensor(key), [p]).data).sum() for p in (0, 1, 10, 1000)]
     np.testing.assert_allclose(products, products[0], rtol=1e-10)
 
 

@@ -131,7 +131,7 @@ TORCH = {
     "sigmoid": ([(3, 4)], torch.sigmoid),
     "tanh": ([(3, 4)], torch.tanh),
     "gelu": ([(3, 4)], lambda x: functional.gelu(x, approximate="tanh")),
-    "exact gelu": ([(3, 4)], functional.gelu),
+    "gelu, exact": ([(3, 4)], functional.gelu),
     "silu": ([(3, 4)], functional.silu),
     "where": ([(3, 4), (3, 4)], lambda x, y: torch.where(MASK_TENSOR, x, y)),
     "where, both broadcast": ([(3, 1), (4,)], lambda x, y: torch.where(MASK_TENSOR, x, y)),

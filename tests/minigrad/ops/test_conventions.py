@@ -1,11 +1,14 @@
 """Where tools differ: one test for each of our conventions, and a look whether it is written beside its op."""
 
+import math
+
 import numpy as np
 import pytest
 
 import minigrad as mg
 from minigrad import Tensor
 from minigrad.arrays import as_array
+from minigrad.ops.activations import erf
 from minigrad.ops.shapes import may_repeat
 from tests.differences import assert_slopes, gradients
 
@@ -261,3 +264,24 @@ def test_no_rows_at_all():
     with pytest.warns(RuntimeWarning):
         loss, (grad,) = gradients(lambda z: mg.cross_entropy(z, []), [np.zeros((0, 3))])
     assert np.isnan(loss) and grad.shape == (0, 3)
+
+
+def test_erf_against_the_one_of_the_c_library():
+    x = np.concatenate(
+        [np.linspace(-7, 7, 20_001), np.random.default_rng(0).normal(size=20_000), [1e-300, 1e300, -np.inf]]
+    )
+    expected = np.array([math.erf(value) for value in x])
+    np.testing.assert_allclose(erf(x), expected, rtol=0, atol=2.3e-16)
+    x32 = x[:40_001].astype(np.float32)
+    expected = np.array([math.erf(value) for value in x32.tolist()])
+    np.testing.assert_allclose(erf(x32), expected, rtol=0, atol=6e-8)
+    assert np.isnan(erf(np.array([np.nan]))).all()
+
+
+def test_exact_gelu_at_any_size():
+    sizes = np.array([0.0, 1e-300, 1e-20, 30, 1e10, 1e300])
+    with np.errstate(all="raise", under="ignore"):
+        _, (grad,) = gradients(lambda x: mg.gelu(x, approximate="none"), [np.concatenate([sizes, -sizes])])
+    np.testing.assert_allclose(grad, [0.5] * 3 + [1] * 3 + [0.5] * 3 + [0] * 3, atol=1e-15)
+    with pytest.raises(ValueError, match='approximate is "tanh" or "none"; got \'erf\''):
+        mg.gelu(Tensor([1.0]), approximate="erf")

@@ -207,25 +207,6 @@ def test_saturating_functions_at_any_size(name, size, sign):
         np.testing.assert_allclose(grad, start if size < 1 else end, atol=1e-12)
 
 
-def test_erf_against_the_one_of_the_c_library():
-    x = np.concatenate([np.linspace(-7, 7, 20_001), np.random.default_rng(0).normal(size=20_000), [1e-300, 1e300, -np.inf]])
-    expected = np.array([math.erf(value) for value in x])
-    np.testing.assert_allclose(erf(x), expected, rtol=0, atol=2.3e-16)
-    x32 = x[:40_001].astype(np.float32)
-    expected = np.array([math.erf(value) for value in x32.tolist()])
-    np.testing.assert_allclose(erf(x32), expected, rtol=0, atol=6e-8)
-    assert np.isnan(erf(np.array([np.nan]))).all()
-
-
-def test_exact_gelu_at_any_size():
-    sizes = np.array([0.0, 1e-300, 1e-20, 30, 1e10, 1e300])
-    with np.errstate(all="raise", under="ignore"):
-        values, (grad,) = gradients(lambda x: mg.gelu(x, approximate="none"), [np.concatenate([sizes, -sizes])])
-    np.testing.assert_allclose(grad, [0.5] * 3 + [1] * 3 + [0.5] * 3 + [0] * 3, atol=1e-15)
-    with pytest.raises(ValueError, match='approximate is "tanh" or "none"; got \'erf\''):
-        mg.gelu(Tensor([1.0]), approximate="erf")
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @given(size=SIZES, other=SIZES)
 def test_linear_functions_are_exact_at_any_size(dtype, size, other):

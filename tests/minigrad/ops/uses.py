@@ -72,7 +72,7 @@ USES = {
     "sigmoid": Use("Sigmoid", mg.sigmoid),
     "tanh": Use("Tanh", mg.tanh),
     "gelu": Use("Gelu", mg.gelu),
-    "exact gelu": Use("ExactGelu", lambda x: mg.gelu(x, approximate="none")),
+    "gelu, exact": Use("Gelu", lambda x: mg.gelu(x, approximate="none")),
     "silu": Use("Silu", mg.silu),
     # selection
     "where": Use("Where", lambda x, y: mg.where(MASK, x, y)),
