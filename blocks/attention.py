@@ -197,7 +197,7 @@ class MultiHeadAttention(Module):
         if not fits(mask, full):
             raise ValueError(
                 f"attention: a mask of shape {mask.shape} does not broadcast to {full}, query by key; "
-                f"one that says which tokens are real, of shape {(*x.shape[:-2], n_keys)}, is passed as key_mask="
+                f"a padding mask of shape (B, T) is passed as mask[:, None, :] or as key_mask"
             )
         return mask[..., None, :, :] if 3 <= mask.ndim <= x.ndim else mask  # the same for every head
 
