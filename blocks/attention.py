@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
@@ -9,6 +11,14 @@ from blocks.layers import Dropout, Linear
 from blocks.positions import Rotary
 from minigrad import Module, Tensor, concatenate, softmax, where
 from minigrad.types import Rng, TensorLike
+
+
+class Attending(TypedDict, total=False):
+    """What an attention's call can say beside its mask, which blocks and stacks hand on: see its `forward`."""
+
+    key_mask: TensorLike | None
+    score_bias: TensorLike | None
+    position_ids: ArrayLike | None
 
 
 class KeyValueCache:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from blocks.attention import KeyValueCache
+from blocks.attention import Attending, KeyValueCache
 from blocks.layers import Dropout, Embedding, Linear
 from blocks.positions import Sinusoidal
 from blocks.transformer import Stack
 from minigrad import Tensor, softmax
 from minigrad.types import Rng, TensorLike
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class LanguageModel(Stack):
@@ -89,20 +92,21 @@ class LanguageModel(Stack):
         super().__init__(n_blocks, d_model, n_heads, d_ff, **options)
         self.output = None if tied else Linear(d_model, vocab_size, bias=False, dtype=dtype, rng=rng)
 
-    def forward(  # type: ignore[override]  # a model is a stack that reads tokens
+    def forward(
         self,
         tokens: TensorLike,
         mask: TensorLike | None = None,
         *,
+        key_mask: TensorLike | None = None,
+        score_bias: TensorLike | None = None,
         position_ids: ArrayLike | None = None,
         cache: list[KeyValueCache] | None = None,
-        **options: Any,
     ) -> Tensor:
         """The scores (logits) of the next token, at each position.
 
         Args:
             tokens: integers, (..., T), with T at most max_length.
-            mask, **options (`key_mask`, `score_bias`): see `MultiHeadAttention.forward`.
+            mask, key_mask, score_bias: see `MultiHeadAttention.forward`.
             position_ids: integers (T,) or (..., T), where each token stands; by default 0 to T - 1, or on from what the
                 cache holds. A batch that is padded in front counts from each sequence's first real token:
                 ``np.maximum(key_mask.cumsum(axis=-1) - 1, 0)``.
@@ -119,7 +123,8 @@ class LanguageModel(Stack):
         tokens = as_tokens(tokens)
         position_ids = self.places(tokens, position_ids, 0 if cache is None else len(cache[0]))
         x = self.embed(tokens, position_ids)  # (..., T, d_model)
-        x = super().forward(x, mask, position_ids=position_ids, cache=cache, **options)  # (..., T, d_model)
+        options: Attending = {"key_mask": key_mask, "score_bias": score_bias, "position_ids": position_ids}
+        x = super().forward(x, mask, cache=cache, **options)  # (..., T, d_model)
         return x @ self.tokens.weight.T if self.output is None else self.output(x)  # (..., T, V)
 
     def embed(self, tokens: TensorLike, position_ids: ArrayLike | None = None) -> Tensor:
@@ -155,7 +160,7 @@ class LanguageModel(Stack):
             )
         return position_ids
 
-    def probabilities(self, tokens: TensorLike, mask: TensorLike | None = None, **options: Any) -> Tensor:
+    def probabilities(self, tokens: TensorLike, mask: TensorLike | None = None, **options: Unpack[Attending]) -> Tensor:
         """The probability of each next token at each position, (..., T, V); rows sum to 1. Arguments: see `forward`."""
         return softmax(self(tokens, mask, **options), axis=-1)
 

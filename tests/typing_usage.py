@@ -224,13 +224,13 @@ def use_blocks() -> None:
 def misuse() -> None:
     """Mistakes that a checker reports before the program does; mypy complains of an `ignore` that hides nothing."""
     x = Tensor([1.0, 2.0], requires_grad=True)
-    block, _ = blocks.lesson_block()
+    block, tokens = blocks.lesson_block()
     with pytest.raises(TypeError, match="cannot be written into"):
         x[0] = 1.0  # type: ignore[index]
     with pytest.raises(TypeError, match="lose the gradient"):
         np.exp(x)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="msk"):
-        block(x, msk=None)  # type: ignore[call-arg]
+        block(tokens, msk=None)  # type: ignore[call-arg]
     with pytest.raises(AttributeError, match="zero_grads"):
         x.zero_grads()  # type: ignore[attr-defined]
     with pytest.raises(ImportError, match="sofmax"):
