@@ -21,6 +21,12 @@ class Attending(TypedDict, total=False):
     position_ids: ArrayLike | None
 
 
+class AttendingOn(Attending, total=False):
+    """The same, and the earlier tokens."""
+
+    cache: KeyValueCache | None
+
+
 class KeyValueCache:
     """The keys and values of the tokens that one attention has read so far: all that the next token needs of them.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from blocks.attention import Attending, KeyValueCache, MultiHeadAttention
+from blocks.attention import Attending, AttendingOn, KeyValueCache, MultiHeadAttention
 from blocks.feed_forward import GATED, FeedForward, SwiGLU
 from blocks.layers import Dropout, LayerNorm, RMSNorm, new_norm
 from minigrad import Module, Tensor, residual_add
@@ -96,28 +96,21 @@ class TransformerBlock(Module):
         self.dropout = Dropout(dropout, rng=rng)
         self.residual = residual
 
-    def forward(
-        self,
-        x: Tensor,
-        mask: TensorLike | None = None,
-        *,
-        cache: KeyValueCache | None = None,
-        **options: Unpack[Attending],
-    ) -> Tensor:
+    def forward(self, x: Tensor, mask: TensorLike | None = None, **options: Unpack[AttendingOn]) -> Tensor:
         """One block: (..., T, d_model) in, the same shape out.
 
-        `mask`, `cache` and the options (`key_mask`, `score_bias`, `position_ids`) are those of
+        `mask` and the options (`key_mask`, `score_bias`, `position_ids`, `cache`) are those of
         `MultiHeadAttention.forward`.
         """
         if x.ndim < 2 or x.shape[-1] != self.d_model:
             raise ValueError(f"{self.name}: x must be (..., T, {self.d_model}); got shape {x.shape}")
         if self.norm == "pre":
-            h = self.add(x, self.attention(self.attention_norm(x), mask, cache=cache, **options), "attention_residual")
+            h = self.add(x, self.attention(self.attention_norm(x), mask, **options), "attention_residual")
             return self.add(h, self.feed_forward(self.feed_forward_norm(h)), "feed_forward_residual")
         if self.norm == "post":
-            h = self.attention_norm(self.add(x, self.attention(x, mask, cache=cache, **options), "attention_residual"))
+            h = self.attention_norm(self.add(x, self.attention(x, mask, **options), "attention_residual"))
             return self.feed_forward_norm(self.add(h, self.feed_forward(h), "feed_forward_residual"))
-        h = self.add(x, self.attention(x, mask, cache=cache, **options), "attention_residual")  # (..., T, d_model)
+        h = self.add(x, self.attention(x, mask, **options), "attention_residual")  # (..., T, d_model)
         return self.add(h, self.feed_forward(h), "feed_forward_residual")
 
     def add(self, x, branch, label):
@@ -181,9 +174,9 @@ class Stack(Module):
         `mask` and the options (`key_mask`, `score_bias`, `position_ids`) are those of `MultiHeadAttention.forward`;
         `cache` is a list with one `KeyValueCache` for each block.
         """
-        caches = [None] * len(self.blocks) if cache is None else cache
-        if len(caches) != len(self.blocks):
-            raise ValueError(f"Stack: a cache for each of the {len(self.blocks)} blocks is needed; got {len(caches)}")
-        for block, own in zip(self.blocks, caches, strict=True):
-            x = block(x, mask, cache=own, **options)  # (..., T, d_model)
+        if cache is not None and len(cache) != len(self.blocks):
+            raise ValueError(f"Stack: a cache for each of the {len(self.blocks)} blocks is needed; got {len(cache)}")
+        for i, block in enumerate(self.blocks):
+            own: AttendingOn = {**options} if cache is None else {**options, "cache": cache[i]}
+            x = block(x, mask, **own)  # (..., T, d_model)
         return x if self.final_norm is None else self.final_norm(x)
