@@ -127,7 +127,7 @@ def test_every_file_it_names_exists(readme):
             )
     for name in re.findall(r"demos\.(\w+)|demos/(\w+\.py)", text):
         module = name[0] or name[1].removesuffix(".py")
-        assert (ROOT / "demos" / f"{module}.py").exists(), module
+        assert (ROOT / "demos" / f"{module}.py").exists() or (ROOT / "demos" / module / "__main__.py").exists(), module
 
 
 def test_every_folder_of_the_project_has_a_readme_that_the_first_one_leads_to():
