@@ -80,16 +80,14 @@ def residual_stream(
     grad = first_gradient(loss, grad)
     at_start = carry(between, grad, labels)
     start = between.x
-    name = start.name or f"start ({place(start)})"
+    called = start.name or f"start ({place(start)})"
     return ResidualStream(
         [
             ResidualWrite(name, skip.data, branch.data, *both(labels.parts.get(residual, {}), branch))
             for residual, name in between.residuals.items()
             for skip, branch in [between.skip_and_branch(residual)]
         ],
-        start=ResidualWrite(
-            start.name or f"start ({place(start)})", np.zeros_like(start.data), start.data, *both(at_start, start)
-        ),
+        start=ResidualWrite(called, np.zeros_like(start.data), start.data, *both(at_start, start)),
         biases=labels.biases,
         loss=float(np.vdot(loss.data.astype(np.float64), grad)),
         norm_scale=norm_scale,
