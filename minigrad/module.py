@@ -134,17 +134,17 @@ class Module:
         Nothing is changed if anything does not fit.
 
         Raises:
-            KeyError: a name too few or too many.
-            ValueError: an array of another shape.
+            KeyError: a name too few or too many; the message lists all of them, and all arrays of another shape.
+            ValueError: arrays of another shape, where the names fit.
         """
         parameters = dict(self.named_parameters())
-        if missing := sorted(parameters.keys() - state.keys()):
-            raise KeyError(f"load_state_dict: these parameters are missing: {', '.join(missing)}")
-        if unknown := sorted(state.keys() - parameters.keys()):
-            raise KeyError(f"load_state_dict: no parameters of these names: {', '.join(unknown)}")
-        for name, parameter in parameters.items():
-            if np.shape(state[name]) != parameter.shape:
-                raise ValueError(f"load_state_dict: {name} has shape {parameter.shape}, got {np.shape(state[name])}")
+        missing, unknown = sorted(parameters.keys() - state.keys()), sorted(state.keys() - parameters.keys())
+        shapes = [(name, p.shape, np.shape(state[name])) for name, p in parameters.items() if name in state]
+        faults = [f"these parameters are missing: {', '.join(missing)}"] if missing else []
+        faults += [f"no parameters of these names: {', '.join(unknown)}"] if unknown else []
+        faults += [f"{name} has shape {shape}, got {got}" for name, shape, got in shapes if shape != got]
+        if faults:
+            raise (KeyError if missing or unknown else ValueError)("load_state_dict: " + "; ".join(faults))
         arrays = {name: as_array(state[name], parameter.dtype) for name, parameter in parameters.items()}
         for name, parameter in parameters.items():
             parameter.data = arrays[name]

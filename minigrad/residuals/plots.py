@@ -13,7 +13,7 @@ import numpy as np
 
 from minigrad.arrays import norm
 from minigrad.drawing.colors import BRANCH, LIGHT, NEGATIVE, POSITIVE, SERIES, SKIP, TOTAL
-from minigrad.drawing.files import check_place, write_whole
+from minigrad.files import check_place, write_whole
 from minigrad.residuals.tables import GradientPaths, ResidualGradients, ResidualStream, share, short
 
 if TYPE_CHECKING:

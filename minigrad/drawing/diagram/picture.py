@@ -11,8 +11,8 @@ from minigrad.drawing.colors import color_code
 from minigrad.drawing.diagram.dot import dot_text
 from minigrad.drawing.diagram.plain_text import mermaid_text, tree_text
 from minigrad.drawing.diagram.renderer import RENDERED, NoRendererError, RendererError, render
-from minigrad.drawing.files import check_place, write_whole
 from minigrad.drawing.view import View, view_within
+from minigrad.files import check_place, write_whole
 from minigrad.graph import Graph, Node
 from minigrad.tensor import Tensor
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from string import Template
 
 from minigrad.drawing.colors import css_properties
-from minigrad.drawing.files import check_place, write_whole
 from minigrad.drawing.stepper.data import page_data
+from minigrad.files import check_place, write_whole
 from minigrad.tensor import Tensor
 
 SCRIPTS = ("dom.js", "heatmap.js", "passes.js", "diagram.js", "outline.js", "panel.js", "page.js")

@@ -11,7 +11,7 @@ import pytest
 import blocks
 from minigrad import Graph, Tensor, draw, scope
 from minigrad.drawing import NoRendererError, RendererError
-from minigrad.drawing.files import write_whole
+from minigrad.files import write_whole
 
 
 @pytest.fixture
