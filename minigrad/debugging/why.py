@@ -20,6 +20,7 @@ from minigrad.debugging.reporting import (
     path_text,
     twin_of,
 )
+from minigrad.graph import stream_start
 from minigrad.op import Op
 from minigrad.ops.activations import Gelu, Relu, Sigmoid, Silu, Tanh
 from minigrad.ops.arithmetic import Add, Multiply, Subtract
@@ -85,7 +86,7 @@ class Answer:
         return f"<why {name_of(self.tensor)}: {self.verdict}>"
 
 
-def why(tensor: Tensor, loss: Tensor) -> Answer:
+def why(tensor: Tensor, loss: Tensor | None = None) -> Answer:
     """Say why the gradient of a tensor is None, zero or NaN, and where on the way from the loss that happened.
 
     For a NaN it names the op whose rule made it. If a gradient of 0 met an infinite slope there, it also says what made
@@ -94,7 +95,8 @@ def why(tensor: Tensor, loss: Tensor) -> Answer:
     Call it after ``loss.backward()``; it reads what the pass left, changes nothing, and runs no pass of its own.
 
     Args:
-        tensor: the tensor whose gradient is asked about.
+        tensor: the tensor whose gradient is asked about. ``why(loss)`` asks about the start of the residual stream, see
+            `minigrad.graph.stream_start`.
         loss: the tensor from which backward() ran.
 
     Returns:
@@ -102,6 +104,7 @@ def why(tensor: Tensor, loss: Tensor) -> Answer:
 
     Raises:
         TypeError: one of them is no tensor.
+        ValueError: no tensor given, and no start of a residual stream was found.
 
     >>> w = Tensor([1.0, -2.0], requires_grad=True, name="w")
     >>> loss = (w * -3.0).relu().detach().sum() + (w * 0.0).relu().sum()
@@ -113,6 +116,8 @@ def why(tensor: Tensor, loss: Tensor) -> Answer:
         made at <doctest ...>:1: loss = (w * -3.0).relu().detach().sum() + (w * 0.0).relu().sum()
       path: w -> multiply -> relu -> sum -> add
     """
+    if loss is None and isinstance(tensor, Tensor):
+        tensor, loss = stream_start(tensor), tensor
     for given in (tensor, loss):
         if not isinstance(given, Tensor):
             raise TypeError(f"why takes the tensor and the loss, both tensors; got {type(given).__name__}")

@@ -38,8 +38,7 @@ class Table:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(word)}</th>" for word in self.header)
         rows = [
-            "".join(f"<td{LEFT if i == 0 else ''}>{escape(cell)}</td>" for i, cell in enumerate(row))
-            for row in self.rows
+            "".join(f"<td{RIGHT if i else LEFT}>{escape(cell)}</td>" for i, cell in enumerate(row)) for row in self.rows
         ]
         if self.total:
             rows[-1] = rows[-1].replace("<td", "<th").replace("</td", "</th")
@@ -52,6 +51,7 @@ class Table:
 
 
 LEFT = ' style="text-align: left; white-space: pre"'
+RIGHT = ' style="text-align: right; padding-left: 1em; white-space: pre"'
 
 
 def aligned(row, widths):
@@ -113,6 +113,13 @@ def percent(value, digits=0):
     if np.isnan(value):
         return "-"
     return f"{round(100 * value, digits) + 0.0:.{digits}f}%"
+
+
+def cosine_text(value):
+    """A cosine with its sign; 0 without one, and a dash in place of NaN."""
+    if np.isnan(value):
+        return "-"
+    return f"{value:+.2f}" if round(value, 2) else "0.00"
 
 
 def signed(value):
@@ -193,7 +200,7 @@ class ResidualGradients(Printed, list[ResidualGradient]):
                 f"{norm(residual.branch):.4g}",
                 percent(residual.skip_share),
                 percent(residual.branch_share),
-                "-" if np.isnan(residual.cosine) else f"{residual.cosine:+.2f}",
+                cosine_text(residual.cosine),
                 relation(residual),
             )
             for residual in (self[i] for i in shown)
@@ -362,7 +369,7 @@ class ResidualStream(Printed, list[ResidualWrite]):
                 short(write.name),
                 f"{norm(write.stream):.4g}" if write.stream.any() else "-",
                 f"{norm(write.written):.4g}",
-                "-" if np.isnan(write.cosine) else f"{write.cosine:+.2f}",
+                cosine_text(write.cosine),
                 f"{norm(write.gradient):.4g}",
                 signed(write.effect),
                 signed(write.direct),

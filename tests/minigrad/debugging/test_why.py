@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blocks import MultiHeadAttention, Stack, TransformerBlock
-from minigrad import Op, Tensor, cross_entropy, dropout, embedding, log, no_grad, sqrt, where
+from minigrad import Op, Tensor, cross_entropy, dropout, embedding, log, no_grad, residual_add, sqrt, where
 from minigrad.arrays import norm
 from minigrad.debugging import why
 from minigrad.debugging.reporting import consumers
@@ -524,3 +524,15 @@ def test_a_detached_tensor_can_be_copied_and_pickled():
 
 def test_a_constant_is_detached_without_a_note():
     assert Tensor([1.0]).detach().cut is None
+
+
+def test_without_a_tensor_it_asks_about_the_start_of_the_stream():
+    x = Tensor([[1.0, -2.0]], requires_grad=True, name="x")
+    h = residual_add(x, x.tanh(), "one")
+    loss = residual_add(h, (h - 100.0).relu(), "two").sum()
+    loss.backward()
+    answer = why(loss)
+    assert answer.tensor is x
+    assert str(answer) == str(why(x, loss))
+    with pytest.raises(ValueError, match="no residual was made"):
+        why((x * 2).sum())

@@ -67,6 +67,17 @@ def walk(loss):
     return found
 
 
+OTHER_MODELS = [{"norm_type": "rms"}, {"positions": "rotary", "activation": "swiglu", "n_kv_heads": 1}]
+
+
+@pytest.mark.parametrize("options", OTHER_MODELS, ids=lambda options: next(iter(options)))
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_models_of_other_parts_close_as_well(norm, options):
+    difference = logit_difference(model_with(norm, **options))
+    stream = residual_stream(difference, norm_scale="held")
+    assert stream.direct_sum == pytest.approx(difference.item(), abs=1e-10)
+
+
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("norm", ["pre", "post", None])
 def test_with_the_norms_scale_held_the_direct_parts_are_the_logit_difference(norm, tied):
