@@ -26,6 +26,8 @@ def clean(text, longest=LONGEST):
     if len(text) > longest:
         head = (longest - 1) // 5 * 2
         text = f"{text[:head]}…{text[head + 1 - longest :]}"
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
@@ -44,11 +46,11 @@ def number_text(value):
     >>> number_text(0.123456), number_text(-0.0), number_text(1e-9), number_text(True)
     ('0.123', '0', '1e-09', 'True')
     """
+    if isinstance(value, float):  # NumPy's float64 too
+        return f"{value + 0.0:.3g}"
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
-    if isinstance(value, (int, np.integer)):
-        return str(value)
-    return f"{value + 0.0:.3g}"
+    return str(value) if isinstance(value, (int, np.integer)) else f"{value + 0.0:.3g}"
 
 
 def argument_text(value):

@@ -27,12 +27,17 @@ def statistics(array):
     """
     if not array.size:
         return ["empty"]
-    finite = array[np.isfinite(array)].astype(np.float64)
-    counts = {"NaN": np.isnan(array).sum(), "inf": np.isinf(array).sum()}
-    lines = [f"{count:,} of {array.size:,} {word}" for word, count in counts.items() if count]
+    is_finite = np.isfinite(array)
+    lines, finite = [], array
+    if not is_finite.all():
+        counts = {"NaN": np.isnan(array).sum(), "inf": np.isinf(array).sum()}
+        lines += [f"{count:,} of {array.size:,} {word}" for word, count in counts.items() if count]
+        finite = array[is_finite]
     if finite.size:
-        with np.errstate(over="ignore", invalid="ignore"):  # the square of a huge number
-            mean, std = finite.mean(), finite.std()
+        finite = finite.astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # the sum of huge numbers
+            mean = finite.mean()
+            std = norm(finite - mean) / math.sqrt(finite.size)
         lines += [
             f"mean {number_text(mean)}, std {number_text(std)}",
             f"{number_text(finite.min())} to {number_text(finite.max())}",

@@ -35,6 +35,7 @@ from minigrad.drawing.values import spoiled_tensors, statistics, strength
 from minigrad.drawing.view import kind_shown
 from minigrad.graph import Box
 
+FONTS = "Helvetica,Arial,sans-serif"  # a viewer that has no Helvetica takes one of the same widths
 HUGE = 500  # from this many items on, the layout trades looks for speed
 MANY = 100  # from this many items on, "auto" leaves the arrays out
 PER_ROW = 2  # entries of the legend
@@ -49,9 +50,10 @@ def dot_text(view, look):
     spoiled = spoiled_tensors(view.graph) if look.values else set()
     dot = graphviz.Digraph("minigrad")
     dot.attr("graph", rankdir=look.direction, ranksep="0.25", nodesep="0.25", bgcolor="white")
-    dot.attr("graph", fontname="Helvetica", label=caption(view, look, spoiled), labelloc="t", tooltip=" ")
-    dot.attr("node", shape="box", fontname="Helvetica", fontsize="10", margin="0.08,0.07", height="0.2", width="0.3")
-    dot.attr("edge", fontname="Helvetica", fontsize="8", arrowsize="0.7")
+    dot.attr("graph", fontname=FONTS, label=caption(view, look, spoiled), labelloc="t", tooltip=" ")
+    dot.attr("node", shape="box", fontname=FONTS, fontsize="10", margin="0.08,0.07", height="0.2", width="0.3")
+    dot.attr("node", **USUAL_NODE)
+    dot.attr("edge", fontname=FONTS, fontsize="8", arrowsize="0.7", **USUAL_ARROW)
     if len(view.items) > HUGE:
         dot.attr("graph", nslimit="1", nslimit1="1")  # straighter lines are not worth minutes
     lit = highlighted(view, look)
@@ -62,13 +64,21 @@ def dot_text(view, look):
         elif event == "leave":
             dot.body.append("}\n")
         else:
-            dot.node(thing.id, **item_attributes(view, look, thing, spoiled, lit.get(thing)))
+            attributes = item_attributes(view, look, thing, spoiled, lit.get(thing))
+            dot.node(thing.id, **unusual(attributes, USUAL_NODE))
 
-    most = widest_norm(view)
+    sizes = gradient_sizes(view) if look.grads else {}
+    most = max((size for size in sizes.values() if math.isfinite(size)), default=0.0)
     for arrow in view.arrows:
         ends = (arrow.start.id, arrow.end.id)
-        dot.edge(*(ends if look.flow == "forward" else ends[::-1]), **arrow_attributes(look, arrow, most))
+        attributes = arrow_attributes(look, arrow, sizes.get(arrow), most)
+        dot.edge(*(ends if look.flow == "forward" else ends[::-1]), **unusual(attributes, USUAL_ARROW))
     return dot.source
+
+
+def unusual(attributes, usual):
+    """The attributes that the DOT text has not said already of all nodes, or of all arrows."""
+    return {name: value for name, value in attributes.items() if usual.get(name) != value}
 
 
 def highlighted(view, look):
@@ -104,27 +114,37 @@ def box_attributes(box):
 
 def item_attributes(view, look, item, spoiled, highlight=None):
     """How a node or closed box looks; `spoiled` are the tensors whose NaN or inf are faults."""
-    kind = KINDS[kind_shown(item)]
-    return {
+    gradients = [gradient_text(tensor) for tensor in view.results(item)] if look.grads or look.tooltips else []
+    attributes = {
         "id": item.id,
-        "label": f"<{item_label(view, look, item, spoiled)}>",
-        "tooltip": tooltip(tooltip_lines(view, item)),
-        "style": kind.style,
-        "fillcolor": tint(highlight) if highlight else kind.fill,
-        "color": highlight or kind.border,
-        "penwidth": "5" if highlight else str(kind.width),
-        "class": kind_shown(item),
+        "label": f"<{item_label(view, look, item, spoiled, gradients)}>",
+        **kind_attributes(kind_shown(item)),
     }
+    if look.tooltips:
+        attributes["tooltip"] = tooltip(tooltip_lines(view, item, gradients))
+    if highlight:
+        attributes |= {"fillcolor": tint(highlight), "color": highlight, "penwidth": "5"}
+    return attributes
 
 
-def item_label(view, look, item, spoiled):
-    """Title, what it is, and its arrays, one under the other."""
+def kind_attributes(name):
+    kind = KINDS[name]
+    style = {"style": kind.style, "fillcolor": kind.fill, "color": kind.border, "penwidth": str(kind.width)}
+    return {**style, "class": name}
+
+
+USUAL_NODE = kind_attributes("result")
+USUAL_ARROW = {"class": "arrow", "color": ARROW}
+
+
+def item_label(view, look, item, spoiled, gradients):
+    """Title, what it is, and its arrays, one under the other; `gradients` say in words what arrived at its results."""
     tensors = view.results(item)
     tensor = tensors[0] if len(tensors) == 1 else None
     arrays = shown_arrays(view, look, item, spoiled)
     lines = details_of(view, item)
     if look.grads and tensor is not None and tensor.requires_grad and not (arrays and tensor.grad is not None):
-        gradient = gradient_text(tensor)
+        [gradient] = gradients
         lines = [*lines[:-1], f"{lines[-1]}  {gradient}"] if isinstance(item, Box) else [*lines, gradient]
     title = title_of(item) + look.numbers.get(item, "")
     rows = [row(cell(font(title, 10, bold=True)))]
@@ -152,36 +172,38 @@ def has_room(view, look):
     return len(view.items) <= MANY if look.values == "auto" else bool(look.values)
 
 
-def tooltip_lines(view, item):
+def tooltip_lines(view, item, gradients):
     """The tooltip of an item: full name, shape, statistics, gradient, and the line that made it."""
     lines = [clean(item.path, 200)]
-    for tensor in view.results(item):
+    for tensor, gradient in zip(view.results(item), gradients, strict=True):
         lines.append(f"{shape_text(tensor.shape)} {tensor.dtype}: {'; '.join(statistics(tensor.data))}")
-        lines.append(gradient_text(tensor))
+        lines.append(gradient)
         if tensor.op is not None:
             lines.append(place_text(tensor.op))
     return lines
 
 
-def widest_norm(view):
-    """The largest gradient that an arrow carries, as a norm; 0 if none carries any."""
-    norms = [norm(arrow.gradient) for arrow in view.arrows if arrow.gradient is not None]
-    return max((value for value in norms if math.isfinite(value)), default=0.0)
+def gradient_sizes(view):
+    """The norm of the gradient that each arrow delivered, for those that delivered one."""
+    gradients = ((arrow, arrow.gradient) for arrow in view.arrows)
+    return {arrow: norm(gradient) for arrow, gradient in gradients if gradient is not None}
 
 
-def arrow_attributes(look, arrow, most):
-    """How an arrow looks: a skip is the boldest line, and a larger gradient makes any line wider."""
-    gradient = arrow.gradient if look.grads else None
-    size = None if gradient is None else norm(gradient)
+def arrow_attributes(look, arrow, size, most):
+    """How an arrow looks: a skip is the boldest line, and a larger gradient makes any line wider.
+
+    `size` is the norm of what it delivered, None if that is not shown, and `most` the largest in the picture.
+    """
     width = 1.0 if size is None else 0.75 + 2.25 * strength(size, most)
     color = arrow_color(arrow, size)
     attributes = {
         "id": arrow.id,
         "class": "skip" if arrow.is_skip else "arrow",
-        "tooltip": tooltip(arrow_lines(arrow)),
         "color": color,
         "penwidth": f"{width + 2.75 if arrow.is_skip else width:.2f}",
     }
+    if look.tooltips:
+        attributes["tooltip"] = tooltip(arrow_lines(arrow, size))
     lines = [] if size is None else [small(number_text(size), color)]
     if arrow.share is not None:
         lines.append(font(share_text(arrow), 10, color, bold=True))
@@ -212,14 +234,14 @@ def share_text(arrow):
     return f"{way_of(arrow)} {share}"
 
 
-def arrow_lines(arrow):
-    """The tooltip of an arrow."""
+def arrow_lines(arrow, size):
+    """The tooltip of an arrow that delivered a gradient of this norm, None for none that is shown."""
     lines = [f"{clean(arrow.start.path, 100)} to {clean(arrow.end.path, 100)}: {shape_text(arrow.tensor.shape)}"]
     if len(arrow.edges) > 1:
         lines.append(f"read {len(arrow.edges)} times there")
-    if arrow.gradient is not None:
-        lines.append(f"delivered a gradient of norm {number_text(norm(arrow.gradient))}")
-    elif arrow.tensor.requires_grad:
+    if size is not None:
+        lines.append(f"delivered a gradient of norm {number_text(size)}")
+    elif arrow.tensor.requires_grad and arrow.gradient is None:
         lines.append("no gradient yet")
     return lines
 

@@ -40,6 +40,7 @@ class Look:
     legend: bool = True
     highlight: Mapping[Any, str] = field(default_factory=dict)
     meanings: Mapping[str, str] = field(default_factory=dict)
+    tooltips: bool = True
     numbers: Mapping[Node, str] = field(default_factory=dict)  # what the stepper puts behind the names of nodes
 
     def __post_init__(self):

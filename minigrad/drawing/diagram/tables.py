@@ -45,7 +45,7 @@ def attributes(options):
 
 
 def cell(content, **options):
-    return f"<TD{attributes(options)}>{content}</TD>"
+    return f"<TD{attributes(options)}>{content}</TD>" if options else f"<TD>{content}</TD>"
 
 
 def row(*cells):

@@ -38,7 +38,7 @@ def layouts(graph, numbers):
 
 def drawn(views, numbers):
     """The layouts of these views, from one run of the program."""
-    look = Look(values=False, grads=False, legend=False, numbers=numbers)
+    look = Look(values=False, grads=False, legend=False, tooltips=False, numbers=numbers)
     answer = render("".join(dot_text(view, look) for view in views), "json").decode(errors="replace")
     try:
         return [layout(view, places) for view, places in zip(views, read_all(answer), strict=True)]
