@@ -1,7 +1,7 @@
 """A read-only view of what was recorded: nodes, the edges between them, and the boxes that scopes put around them."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from minigrad.module import Parameter
 from minigrad.op import Op
 from minigrad.ops.arithmetic import Add
 from minigrad.ops.residual import WAYS, ResidualAdd
+from minigrad.recording import ModuleName
 from minigrad.tensor import Tensor
 
 
 class Box:
-    """One pass through a scope: what was recorded between entering and leaving it.
+    """One pass through a scope: what was recorded between entering and leaving it. A module that is called again has another.
 
     Attributes:
         id: `b0`, `b1`, ... in the order of entering.
@@ -121,15 +122,17 @@ class Graph:
     `backward()` and looked at afterwards. Time and memory grow linearly with the number of nodes, which may be large.
 
     Args:
-        output: the tensor to look back from; a leaf makes a graph of one node.
+        output: the tensor to look back from, or several; a leaf makes a graph of one node.
 
     Attributes:
+        outputs: the tensors that were looked back from, each once.
         nodes: every tensor once, each behind those it was made from.
         edges: one for each input of each op, so `x * x` has two.
         boxes: one for each time that a scope was entered, the outer before the inner ones.
 
     Raises:
-        TypeError: `output` is no Tensor.
+        TypeError: `output` is no Tensor, and no list of them.
+        ValueError: an empty list.
 
     >>> x = Tensor([1.0, 2.0], requires_grad=True, name="x")
     >>> graph = Graph((x * x).sum())
@@ -141,10 +144,8 @@ class Graph:
 
     to_dot: Callable[..., str]  # bound by minigrad.drawing, the floor above
 
-    def __init__(self, output: Tensor) -> None:
-        if not isinstance(output, Tensor):
-            raise TypeError(f"a graph is made from a Tensor, the result to look back from; got {type(output).__name__}")
-        self.output = output
+    def __init__(self, output: Tensor | Sequence[Tensor]) -> None:
+        self.outputs: tuple[Tensor, ...] = outputs_of(output)
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self.boxes: list[Box] = []
@@ -153,14 +154,13 @@ class Graph:
         self.add_boxes()
 
     def add_nodes(self):
-        for tensor in reversed(topological_order(self.output)):
-            if tensor.op is None:
-                continue  # comes with its first consumer
+        for tensor in results_behind(self.outputs):
             sources = [self.add_node(x) for x in tensor.op.inputs]
             target = self.add_node(tensor)
             for index, source in enumerate(sources):
                 self.edges.append(Edge(f"e{len(self.edges)}", source, target, index))
-        self.add_node(self.output)  # a leaf that nothing read
+        for output in self.outputs:
+            self.add_node(output)  # a leaf that nothing read
 
     def add_node(self, tensor):
         node = self.node_of.get(tensor)
@@ -193,8 +193,34 @@ class Graph:
             if node.kind in ("parameter", "constant") and node in consumers:
                 node.box = common_box([consumer.box for consumer in consumers[node]])
 
+    @property
+    def output(self) -> Tensor:
+        """The tensor that was looked back from, the first if there are several."""
+        return self.outputs[0]
+
     def __repr__(self):
-        return f"<Graph of {self.nodes[-1].path}: {len(self.nodes):,} nodes, {len(self.edges):,} edges>"
+        of = ", ".join(self.node_of[output].path for output in self.outputs)
+        return f"<Graph of {of}: {len(self.nodes):,} nodes, {len(self.edges):,} edges>"
+
+
+def outputs_of(output):
+    """One tensor or several, as a tuple in which each is once."""
+    several = output if isinstance(output, (list, tuple)) else [output]
+    for each in several:
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"a graph is made from a Tensor, the result to look back from, or from a list of them; "
+                f"got {type(each).__name__}"
+            )
+    if not several:
+        raise ValueError("a graph is made from one or more tensors; got an empty list")
+    return tuple(dict.fromkeys(several))
+
+
+def results_behind(outputs):
+    """The tensors that ops made on the way to these, in the order in which the program made them."""
+    made = {tensor for output in outputs for tensor in topological_order(output) if tensor.op is not None}
+    return sorted(made, key=lambda tensor: tensor.op.number)
 
 
 def kind_of(tensor):
@@ -248,10 +274,10 @@ def box_around_both(a, b):
 
 
 def n_shared(names, others):
-    """With how many equal names the two begin."""
+    """With how many entered scopes the two begin."""
     count = 0
     for name, other in zip(names, others, strict=False):
-        if name != other:
+        if name != other or (isinstance(name, ModuleName) and name is not other):
             break
         count += 1
     return count

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from minigrad.arrays import as_array
-from minigrad.recording import SCOPE
+from minigrad.recording import SCOPE, ModuleName
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Module:
             name_what_came(self)  # type: ignore[arg-type]  # it is a Module
         if self.name is None:
             return self.forward(*inputs, **options)
-        token = SCOPE.set((*SCOPE.get(), self.name))
+        token = SCOPE.set((*SCOPE.get(), ModuleName(self.name)))
         try:
             return self.forward(*inputs, **options)
         finally:
@@ -107,7 +107,11 @@ class Module:
         """The modules directly in this one, with their names, in the order in which they were assigned."""
         return [(name, value) for name, value in members(self) if isinstance(value, Module)]
 
-    def modules(self) -> "list[tuple[str, Module]]":
+    def modules(self) -> "list[Module]":
+        """This module and all in it, each once."""
+        return [module for _, module in self.named_modules()]
+
+    def named_modules(self) -> "list[tuple[str, Module]]":
         """This module, whose name is empty, and all in it, each once, with their full names."""
         name_all(self)
         return [(name, module) for module, name in all_modules(self).items()]
@@ -156,7 +160,7 @@ class Module:
 
     def train(self, mode: bool = True) -> "Self":
         """Turn on what belongs to training only, such as dropout; returns the module."""
-        for _, module in self.modules():
+        for module in self.modules():
             module.training = mode
         return self
 

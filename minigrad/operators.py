@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from minigrad import protocols, watching
+from minigrad import habits, protocols, watching
 from minigrad.ops import (
     activations,
     arithmetic,
@@ -32,10 +32,11 @@ class Operators:
     __getitem__ = shapes.getitem
     __len__, __iter__, __bool__ = protocols.length, protocols.iterate, protocols.truth
     __float__, __int__, __index__ = protocols.as_float, protocols.as_int, protocols.as_index
-    __deepcopy__ = protocols.deep_copy
+    __format__, __round__, __deepcopy__ = protocols.formatted, protocols.rounded, protocols.deep_copy
     if not TYPE_CHECKING:  # refused, mostly: a checker that does not see them says so before the program runs
         __setitem__ = protocols.refuse_writing
         __array__, __array_function__ = protocols.as_numpy, protocols.numpy_function
+        __getattr__ = habits.no_attribute
 
     __lt__, __le__ = comparisons.less, comparisons.less_equal
     __gt__, __ge__ = comparisons.greater, comparisons.greater_equal
@@ -58,11 +59,11 @@ class Operators:
     matmul = products.matmul
     reshape, flatten, transpose, swapaxes = shapes.reshape, shapes.flatten, shapes.transpose, shapes.swapaxes
     squeeze, expand_dims, broadcast_to = shapes.squeeze, shapes.expand_dims, shapes.broadcast_to
-    split = shapes.split
+    split, T = shapes.split, property(protocols.transposed)
 
     on_gradient = watching.on_gradient
 
 
 for name, function in vars(Operators).items():
-    if callable(function):
+    if callable(function) or name == "T":
         setattr(Tensor, name, function)

@@ -43,6 +43,27 @@ def as_index(tensor: Tensor) -> int:
     return operator.index(tensor.item())  # type: ignore[arg-type]  # a fraction is refused here
 
 
+def formatted(tensor: Tensor, form: str) -> str:
+    """f"{loss:.4f}"."""
+    if form and tensor.size != 1:
+        raise TypeError(f"{form!r} is the format of one number, and the tensor has shape {tensor.shape}: use t.data")
+    return format(tensor.item(), form) if form else str(tensor)
+
+
+def rounded(tensor: Tensor, digits: int | None = None) -> float:
+    return round(tensor.item(), digits)
+
+
+def transposed(tensor: Tensor) -> Tensor:
+    """A matrix or vector with its axes reversed."""
+    if tensor.ndim > 2:
+        raise ValueError(
+            f"t.T is for matrices, and this tensor has shape {tensor.shape}: t.swapaxes(-2, -1) transposes "
+            f"each matrix of a batch, t.transpose() reverses all axes"
+        )
+    return tensor.transpose()
+
+
 def refuse_writing(tensor, index, value):
     raise TypeError(
         "a tensor cannot be written into: backward may still need what it holds. Make a new one with "

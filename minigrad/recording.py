@@ -98,6 +98,12 @@ class no_grad(ContextDecorator):
         NO_GRAD.reset(self.tokens.pop())
 
 
+class ModuleName(str):
+    """The scope of one call of a module: for another call it is an equal name, and not the same one."""
+
+    __slots__ = ()
+
+
 class scope(ContextDecorator):
     """Put the ops made inside into a named box; scopes nest.
 

@@ -9,10 +9,13 @@ from numpy.typing import ArrayLike
 from minigrad import wording
 from minigrad.arrays import as_array
 from minigrad.backprop import Step, backprop, first_gradient
+from minigrad.habits import refuse
 from minigrad.recording import Cut
 from minigrad.types import TensorLike
 
 if TYPE_CHECKING:
+    from typing_extensions import Never
+
     from minigrad.op import Op
     from minigrad.operators import Operators
 else:
@@ -93,11 +96,7 @@ class Tensor(Operators):
     def size(self) -> int:
         return self.data.size
 
-    @property
-    def T(self) -> "Tensor":  # noqa: N802  (NumPy's name)
-        return self.transpose()
-
-    def backward(self, grad: TensorLike | None = None, retain_grads: bool = True) -> None:
+    def backward(self, grad: TensorLike | None = None, retain_grads: bool = True, **habits: "Never") -> None:
         """Run backpropagation from here; leaves add what they get to their `grad`.
 
         Args:
@@ -112,6 +111,7 @@ class Tensor(Operators):
             ValueError: no gradient given though this is not a single number; a gradient of another shape.
             RuntimeError: nothing was recorded that leads to this tensor.
         """
+        refuse(habits)
         for step in backprop(self, first_gradient(self, grad), retain_grads):
             del step  # its arrays need not wait for the next rule to have run
 

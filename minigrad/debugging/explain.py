@@ -19,6 +19,7 @@ from minigrad.gradcheck import judge
 from minigrad.op import Op
 from minigrad.tensor import Tensor
 
+NOT_KEPT = "backward(retain_grads=False) keeps no gradient but those of leaves"
 ENTRIES = 32  # of each input that are compared with finite differences
 
 
@@ -105,6 +106,9 @@ class Explanation:
             lines += [f"  finite differences: {self.check}"]
         return "\n".join(lines)
 
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))  # in a notebook it shows itself
+
     def __repr__(self):
         return f"<explanation of {name_of(self.tensor)}, {len(self.contributions)} contributions>"
 
@@ -189,8 +193,12 @@ def gradient_lines(tensor, contributions):
     """The gradient, and the contributions that add up to it."""
     y = result_name(tensor.op) if tensor.op is not None else tensor.name or f"({name_of(tensor)})"
     if tensor.grad is None:
-        return [f"  dL/d{y}: not computed; why(tensor, loss) says more"]
+        kept = "" if tensor.op is None else f", or not kept: {NOT_KEPT}"
+        return [f"  dL/d{y}: not computed{kept}; why(tensor, loss) says more"]
     lines = [f"  dL/d{y} {amount(tensor.grad)}"]
+    if not contributions and consumers(tensor):
+        lines.append(f"    what its consumers delivered was not kept: {NOT_KEPT}")
+        return lines
     if not contributions:
         lines.append("    given to backward(), or its consumers are gone: keep the loss to see the contributions")
         return lines

@@ -118,6 +118,22 @@ class Prompt(Watcher, cmd.Cmd):
         self.position -= 1
         return self.show()
 
+    def complete_continue(self, text, line, begin, end):
+        """The names of this pass that begin with what was typed, for Tab; cmd completes behind the last blank."""
+        typed = line[:end].split(" ")[-1]
+        names = {name for tensor in self.results for name in (tensor.op.path, tensor.op.name, tensor.name) if name}
+        return sorted(name[len(typed) - len(text) :] for name in names if name.startswith(typed))
+
+    complete_c = complete_continue
+
+    def complete_print(self, text, line, begin, end):
+        return sorted(name for name in self.names_at_hand() if name.startswith(text))
+
+    complete_p = complete_print
+
+    def completenames(self, text, *ignored):
+        return [name for name in dict.fromkeys(SHORT.values()) if name.startswith(text)]
+
     def do_continue(self, name):
         """Run on to the next backward pass, or with a NAME to the next op of this name.
 

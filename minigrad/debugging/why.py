@@ -82,6 +82,9 @@ class Answer:
             lines.append(f"  path: {path_text(self.path)}")
         return "\n".join(lines)
 
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))  # in a notebook it shows itself
+
     def __repr__(self) -> str:
         return f"<why {name_of(self.tensor)}: {self.verdict}>"
 

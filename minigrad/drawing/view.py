@@ -3,7 +3,11 @@
 from collections.abc import Iterable
 from numbers import Integral
 
+from minigrad.drawing.labels import clean
 from minigrad.graph import Box, Graph, Node, ancestors, common_box
+
+
+READABLE = 100  # nodes and closed boxes; beyond, one looks for one's node instead of at the picture
 
 
 class Arrow:
@@ -128,9 +132,10 @@ class View:
         for arrow in self.arrows:
             if arrow.start in results:
                 results[arrow.start][arrow.tensor] = True
-        output = self.item_of(self.graph.node_of[self.graph.output])
-        if output in results:
-            results[output][self.graph.output] = True
+        for output in self.graph.outputs:
+            item = self.item_of(self.graph.node_of[output])
+            if item in results:
+                results[item][output] = True
         return {box: list(tensors) for box, tensors in results.items()}
 
     def results(self, item):
@@ -169,6 +174,24 @@ def check_count(name, value):
         raise TypeError(f"draw: {name} is a whole number, or None for everything; got {value!r}")
 
 
+def view_to_read(limit, graph, depth=None, expand=()):
+    """The view asked for; where none was, and all nodes are too many to be read, as many levels as can be.
+
+    A view of more than `limit` items is closed as `view_within` does it. Without a limit nothing is closed.
+    """
+    check_count("limit", limit)
+    if limit is not None and limit >= READABLE < len(graph.nodes) and depth is None and not expand:
+        view = deepest_within(READABLE, graph, View(graph))
+        if view.contents and len(view.items) <= READABLE:
+            largest = max(view.contents, key=lambda box: len(view.contents[box]))
+            view.note = (
+                f"depth={view.depth}, since all {len(graph.nodes):,} nodes could not be read: depth={view.depth + 1} "
+                f'opens one level more, expand="{clean(largest.path)}" one box, limit=None all'
+            )
+            return view
+    return view_within(limit, graph, depth, expand)
+
+
 def view_within(limit, graph, depth=None, expand=()):
     """The view asked for or, if that has more than `limit` items, the deepest that has not, with a note.
 
@@ -178,6 +201,16 @@ def view_within(limit, graph, depth=None, expand=()):
     wanted = View(graph, depth, expand)
     if limit is None or len(wanted.items) <= limit:
         return wanted
+    view = deepest_within(limit, graph, wanted, expand)
+    if len(view.items) < len(wanted.items):
+        view.note = (
+            f"closed at depth {view.depth}: {len(wanted.items):,} nodes are more than {limit:,}; limit=None draws all"
+        )
+    return view
+
+
+def deepest_within(limit, graph, wanted, expand=()):
+    """The deepest view of at most `limit` items that opens no more than `wanted`; that of depth 0 if there is none."""
     levels = max((box.depth for box in graph.boxes), default=0) - outer_depth(graph)
     view = View(graph, 0, expand)
     for level in range(1, min(levels, wanted.depth or levels) + 1):
@@ -185,10 +218,6 @@ def view_within(limit, graph, depth=None, expand=()):
         if len(deeper.items) > limit:
             break
         view = deeper
-    if len(view.items) < len(wanted.items):
-        view.note = (
-            f"closed at depth {view.depth}: {len(wanted.items):,} nodes are more than {limit:,}; limit=None draws all"
-        )
     return view
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.habits import check_axes_of_a_matrix
 from minigrad.op import Op
 from minigrad.protocols import values_of
 from minigrad.tensor import Tensor
@@ -112,11 +113,13 @@ class Transpose(Op):
 
 
 def transpose(x: TensorLike, axes: int | Sequence[int] | None = None, *more: int) -> Tensor:
-    """x with its axes in the order `axes`; reversed if None. Also ``x.T`` for the reversed order.
+    """x with its axes in the order `axes`; reversed if None. For a matrix also ``x.T``.
 
     >>> transpose(Tensor([[1.0, 2.0, 3.0]])).shape
     (3, 1)
     """
+    if len(more) == 1:
+        check_axes_of_a_matrix(np.shape(x), (axes, *more))
     return Transpose((axes, *more) if more else axes)(x)
 
 

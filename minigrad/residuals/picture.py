@@ -119,7 +119,10 @@ def write_shares(graph, tensor):
     """Give each arrow from `tensor` to a consumer its share of the gradient that arrives at `tensor`."""
     arrows = [edge for edge in graph.edges if edge.source.tensor is tensor and tensor.requires_grad]
     if any(edge.gradient is None for edge in arrows if edge.is_skip):
-        raise RuntimeError("draw_residual_gradients: no gradients were kept; call loss.backward() before")
+        raise RuntimeError(
+            "draw_residual_gradients: no gradients were kept; call loss.backward() before. If it ran with "
+            "retain_grads=False, which keeps no gradient but those of leaves, call it again without"
+        )
     arrows = [edge for edge in arrows if edge.gradient is not None]
     whole = sum(edge.gradient for edge in arrows)
     for edge in arrows:

@@ -1,5 +1,6 @@
 """The view of what was recorded."""
 
+import copy
 import gc
 import weakref
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import blocks
+from blocks import TransformerBlock
 from minigrad import Graph, Parameter, Tensor, residual_add, scope
 from minigrad.graph import arguments
 
@@ -153,3 +155,30 @@ def test_the_view_holds_no_reference_cycle():
 def test_only_a_tensor_has_a_graph():
     with pytest.raises(TypeError, match=r"made from a Tensor.*got ndarray"):
         Graph(np.ones(3))
+
+
+def test_several_outputs_make_one_graph_with_each_input_once():
+    x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    h = x.tanh()
+    y1, y2 = h * 2.0, h.sum()
+    graph = Graph((y1, y2))
+    assert graph.outputs == (y1, y2) and [node.tensor for node in graph.nodes].count(x) == 1
+    assert len(graph.nodes) == 5 and repr(graph).startswith("<Graph of multiply, sum: 5 nodes")
+    assert [node.tensor for node in Graph([y1, y1]).nodes] == [node.tensor for node in Graph(y1).nodes]
+    assert len(Graph([h, y2]).nodes) == len(Graph(y2).nodes)  # an output on the way to another
+
+
+@pytest.mark.parametrize(("outputs", "error"), [([], ValueError), ([1.0], TypeError), ((None,), TypeError)])
+def test_outputs_are_tensors(outputs, error):
+    with pytest.raises(error, match="a graph is made from"):
+        Graph(outputs)
+
+
+def test_two_calls_of_one_module_in_a_row_are_two_boxes():
+    block = TransformerBlock(4, 1, 8, name="block")
+    y = block(block(Tensor(np.ones((3, 4)), requires_grad=True)))
+    boxes = [box for box in Graph(y).boxes if box.path == "block"]
+    assert len(boxes) == 2
+    assert len([box for box in Graph(y).boxes if box.path == "block.attention"]) == 2
+    twin = Graph(copy.deepcopy(y))
+    assert len(twin.boxes) == len(Graph(y).boxes)

@@ -218,7 +218,7 @@ TORCH = {
     "expand_dims, axes": ([(2, 3)], lambda x: x.unsqueeze(0).unsqueeze(-1)),
     "expand_dims, 0-d": ([()], lambda x: x.unsqueeze(0)),
     "transpose": (CUBE, lambda x: x.permute(2, 1, 0)),
-    "transpose, T": (CUBE, lambda x: x.permute(2, 1, 0)),
+    "transpose, T": (CUBE, lambda x: x[0].T),
     "transpose, cycle": (CUBE, lambda x: x.permute(1, 2, 0)),
     "transpose, other cycle": (CUBE, lambda x: x.permute(2, 0, 1)),
     "transpose, cycle of a cube": ([(2, 2, 2)], lambda x: x.permute(1, 2, 0)),

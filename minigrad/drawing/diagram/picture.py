@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from minigrad.drawing.colors import color_code
 from minigrad.drawing.diagram.dot import dot_text
 from minigrad.drawing.diagram.plain_text import mermaid_text, tree_text
 from minigrad.drawing.diagram.renderer import RENDERED, NoRendererError, RendererError, render
-from minigrad.drawing.view import View, view_within
+from minigrad.drawing.view import View, view_to_read
 from minigrad.files import check_place, write_whole
 from minigrad.graph import Graph, Node
 from minigrad.tensor import Tensor
@@ -158,7 +158,7 @@ class Picture:
 
 
 def draw(
-    tensor: Tensor | Graph,
+    tensor: Tensor | Sequence[Tensor] | Graph,
     path: str | Path | None = None,
     depth: int | None = None,
     values: str | bool = "auto",
@@ -178,10 +178,11 @@ def draw(
     Boxes are scopes, the boldest lines are the skips of residuals, and a legend says what everything else means.
 
     Args:
-        tensor: the result whose graph is drawn, or its `Graph`.
+        tensor: the result whose graph is drawn, several of them (each input is drawn once), or a `Graph`.
         path: where to write it, by suffix: svg, png, pdf, dot, mmd (Mermaid) or txt. None writes nothing.
         depth: levels of boxes to open, counted inside the box that holds everything: 1 shows the parts of a block,
-            or the blocks of a stack; None opens all.
+            or the blocks of a stack. None opens all, or of more than 100 nodes as many levels as keep to 100, and the
+            picture says so.
         values: how arrays are shown: "numbers", "heatmap", "statistics", False for not at all, or "auto": by size,
             and only in a picture of up to 100 nodes.
         grads: whether gradients are shown, in the nodes and on the arrows.
@@ -192,7 +193,8 @@ def draw(
         legend: whether a legend is shown.
         highlight: colours of some tensors, as in ``{tensor: "red"}``: the border of their node, or of its closed box.
         meanings: what these colours mean, for the legend, as in ``{"red": "the first NaN"}``.
-        limit: a picture of more items than this is drawn at the depth that fits, with a warning. None for no limit.
+        limit: a picture of more items than this is drawn at the depth that fits, with a warning. None for no limit: with
+            ``depth=None`` every op is drawn.
 
     Returns:
         Picture: it shows itself in a notebook, and has the texts: `svg()`, `dot()`, `mermaid()`, `text()`.
@@ -208,8 +210,8 @@ def draw(
     <Picture of <Graph of sum: 3 nodes, 3 edges>, 3 shown>
     """
     graph = tensor if isinstance(tensor, Graph) else Graph(tensor)
-    view = view_within(limit, graph, depth, expand)
-    if view.note:
+    view = view_to_read(limit, graph, depth, expand)
+    if view.note and view.note.startswith("closed"):
         warnings.warn(f"draw: {view.note}", stacklevel=2)
     look = Look(values, grads, direction, flow, title, legend, highlight or {}, meanings or {})
     picture = Picture(view, look, limit)

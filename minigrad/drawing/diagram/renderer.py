@@ -5,6 +5,7 @@ import shutil
 import sysconfig
 from pathlib import Path
 
+PATIENCE = 120.0  # seconds
 HOW_TO_GET = "pip install graphviz-pure, or install Graphviz (https://graphviz.org/download)"
 
 RENDERED = {  # the formats of pictures, with how a whole file begins and ends
@@ -48,7 +49,8 @@ def render(dot, format):
 
     Raises:
         NoRendererError: no program, or none that writes this format.
-        RendererError: the program cannot be run, failed, or gave something else; with what it said.
+        RendererError: the program cannot be run, failed, was not done in time, or gave something else; with what it
+            said. It has 120 seconds, or as many as $MINIGRAD_RENDERER_TIMEOUT says.
     """
     import subprocess  # noqa: PLC0415  here, so that `import minigrad` stays quick
 
@@ -62,7 +64,12 @@ def render(dot, format):
         )
     command = [program, "-q", f"-T{format}"]
     try:
-        done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False)
+        done = subprocess.run(command, input=dot.encode(), capture_output=True, check=False, timeout=patience())
+    except subprocess.TimeoutExpired as error:
+        raise RendererError(
+            f"{program} was not done after {error.timeout:g} seconds and was stopped: draw less (depth=1), or give it "
+            f"longer with $MINIGRAD_RENDERER_TIMEOUT (seconds)"
+        ) from None
     except OSError as error:
         raise RendererError(f"{program} cannot be run: {error.strerror}; {HOW_TO_GET}") from error
     failed = done.returncode and format != "svg"  # graphviz-pure can fail over a detail that it left out of a whole svg
@@ -70,6 +77,22 @@ def render(dot, format):
         said = (done.stderr or done.stdout).decode(errors="replace").strip()[-500:] or "it said nothing"
         raise RendererError(f"{program} drew no whole {format} (exit code {done.returncode}): {said}")
     return done.stdout
+
+
+def patience():
+    """How many seconds a program has.
+
+    Raises:
+        RendererError: $MINIGRAD_RENDERER_TIMEOUT is no positive number.
+    """
+    said = os.environ.get("MINIGRAD_RENDERER_TIMEOUT", PATIENCE)
+    try:
+        seconds = float(said)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise RendererError(f"$MINIGRAD_RENDERER_TIMEOUT is {said!r}; it should be a number of seconds, such as 60")
+    return seconds
 
 
 def is_whole(content, format):

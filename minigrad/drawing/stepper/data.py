@@ -14,14 +14,16 @@ from pathlib import Path
 import numpy as np
 
 from minigrad.arrays import norm
-from minigrad.backprop import Step, topological_order, total
+from minigrad.backprop import Step, first_gradient, total
 from minigrad.drawing.diagram.renderer import RendererError
 from minigrad.drawing.labels import clean, details_of, place_text, shape_text, title_of
 from minigrad.drawing.stepper.formulas import formulas_and_notes
 from minigrad.drawing.stepper.layout import layouts
 from minigrad.drawing.values import as_matrix, color_bound, spoiled_tensors, statistics, strength
 from minigrad.drawing.view import View, kind_shown
-from minigrad.graph import Graph
+from minigrad.graph import Graph, kind_of
+from minigrad.op import Op
+from minigrad.recording import NO_GRAD
 from minigrad.watching import unwatched
 
 MOST_NODES = 5_000
@@ -31,7 +33,7 @@ GRAINS = ((32, 1024), (16, 256), (8, 256), (8, 64), (4, 16))  # tiles in a row o
 
 
 def page_data(output, title=None):
-    """All that the page shows of the passes from the leaves to `output` and back.
+    """All that the page shows of the passes from the leaves to `output`, a tensor or several, and back.
 
     Raises:
         ValueError: more nodes than a person steps through.
@@ -42,7 +44,7 @@ def page_data(output, title=None):
             f"write_stepper: this graph has {len(graph.nodes):,} nodes, and a page to step through has at most "
             f"{MOST_NODES:,}: write it for a tensor nearer to the inputs, or draw(tensor, depth=1) the whole"
         )
-    walked = backward_steps(output)
+    walked = backward_steps(graph)
     tensors = [node.tensor.data for node in graph.nodes]
     gradients = [array for step in walked for array in (step.grad_output, *step.grad_inputs) if array is not None]
     arrays = PageArrays(*grain_for(tensors + gradients))
@@ -53,7 +55,7 @@ def page_data(output, title=None):
         (pictures, n_levels, picture_of), no_picture = ([], 0, {}), clean(error, 300)
     rules = PageRules()
     return {
-        "title": clean(title or f"Backprop of {graph.node_of[output].path}", 200),
+        "title": clean(title or f"Backprop of {', '.join(graph.node_of[output].path for output in graph.outputs)}", 200),
         "nodes": nodes_data(graph, arrays, rules, numbers),
         "edges": edges_data(graph, walked),
         "boxes": boxes_data(graph, picture_of),
@@ -166,31 +168,78 @@ def forward_data(graph):
     return [{"phase": "forward", "node": node.id} for node in graph.nodes]
 
 
-def backward_steps(output):
-    """The steps of a backward pass from `output`, those of leaves included (their `op` is None).
+def backward_steps(graph):
+    """The steps of a backward pass from the outputs of a graph, those of leaves included (their `op` is None).
 
-    The pass is made on a copy of the graph, so the user's own keeps its gradients. It starts with the gradient of the
-    last pass if that was kept, else with 1. No watcher is called, and no hook: where there are hooks, what they made
-    of a gradient in the last pass is taken.
+    The pass is made on a copy of the graph, so the user's own keeps its gradients. It starts with the gradients of the
+    last pass if they were kept, else with 1. No watcher is called, and no hook: where there are hooks, what they made
+    of a gradient in the last pass is taken. A parameter comes right after its op, and the inputs come last.
     """
-    order = topological_order(output)
-    twins = {}
-    copy.deepcopy(output, twins)  # twins: from the id of a tensor to its copy
-    for tensor in order:
+    tensors = [node.tensor for node in graph.nodes]
+    twins = {}  # from the id of a tensor to its copy
+    for output in graph.outputs:
+        copy.deepcopy(output, twins)
+    for tensor in tensors:
         twin = twins[id(tensor)]
         twin.hooks = (KeptGradient(tensor.grad),) if tensor.hooks and tensor.op and tensor.grad is not None else ()
         twin.grad = None
-    with unwatched():
-        made = {step.tensor: step for step in twins[id(output)].backprop(output.grad if output.op else None)}
+    made = {step.tensor: step for step in twin_steps(graph, twins)}
 
     steps = []
-    for tensor in order:
+    for tensor in backward_order(tensors):
         twin = twins[id(tensor)]
         if twin in made:
             steps.append(Step(tensor, tensor.op, made[twin].grad_output, made[twin].grad_inputs))
         elif twin.op is None and twin.grad is not None:
             steps.append(Step(tensor, None, twin.grad, ()))
     return steps
+
+
+def twin_steps(graph, twins):
+    """The backward pass of the copy, as one pass from all outputs together."""
+    inner = {edge.source.tensor for edge in graph.edges}
+    starts = [output for output in graph.outputs if output.requires_grad] or graph.outputs
+    grads = tuple(first_gradient(y, y.grad if y.op and (len(starts) == 1 or y not in inner) else None) for y in starts)
+    recording = NO_GRAD.set(None)
+    try:
+        together = Together(grads)(*(twins[id(output)] for output in starts))
+    finally:
+        NO_GRAD.reset(recording)
+    with unwatched():
+        return list(together.backprop())[1:]
+
+
+class Together(Op):
+    """y = 0, whatever the outputs;   a pass from it starts at each output with a gradient that was given."""
+
+    def __init__(self, grads):
+        self.grads = grads
+
+    def forward(self, *outputs):
+        return np.zeros(())
+
+    def backward(self, grad_y):
+        return self.grads
+
+
+def backward_order(tensors):
+    """The results youngest first, each parameter or constant behind the oldest op that reads it, the inputs last."""
+    order, leaves = [], {}
+    for tensor in tensors:  # in the order of the program
+        for x in tensor.op.inputs if tensor.op else ():
+            if x.op is None and is_parameter(x):
+                leaves.setdefault(x, tensor)
+    behind = {}
+    for x, oldest in leaves.items():
+        behind.setdefault(oldest, []).append(x)
+    for tensor in reversed(tensors):
+        if tensor.op is not None:
+            order += [tensor, *behind.get(tensor, ())]
+    return order + [tensor for tensor in tensors if tensor.op is None and tensor not in leaves]
+
+
+def is_parameter(leaf):
+    return kind_of(leaf) == "parameter"
 
 
 class KeptGradient:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
@@ -14,7 +15,7 @@ from minigrad.tensor import Tensor
 SCRIPTS = ("dom.js", "heatmap.js", "passes.js", "diagram.js", "outline.js", "panel.js", "page.js")
 
 
-def write_stepper(tensor: Tensor, path: str | Path = "backprop.html", title: str | None = None) -> Path:
+def write_stepper(tensor: Tensor | Sequence[Tensor], path: str | Path = "backprop.html", title: str | None = None) -> Path:
     """Write a page that steps through the forward pass to `tensor` and the backward pass from it.
 
     The page is one file that needs no network and no server: open it in a browser. It shows the graph, and for each
@@ -22,7 +23,7 @@ def write_stepper(tensor: Tensor, path: str | Path = "backprop.html", title: str
     run, the gradients are those of that pass; if not, of a pass that starts with 1. No `grad` is changed either way.
 
     Args:
-        tensor: the result to start from, usually a loss.
+        tensor: the result to start from, usually a loss; or several, for one pass from all of them together.
         path: the file to write, in a folder that exists. An old file is replaced.
         title: the title of the page.
 

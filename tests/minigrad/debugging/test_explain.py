@@ -245,3 +245,12 @@ def test_an_explanation_keeps_no_cycle():
 def test_anything_but_a_tensor_is_refused():
     with pytest.raises(TypeError, match="explain takes a tensor; got ndarray"):
         explain(np.ones(3))
+
+
+def test_after_a_pass_that_kept_no_gradients_it_says_so():
+    x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    y = x.tanh()
+    loss = (y * y).sum()
+    loss.backward(retain_grads=False)
+    for tensor in (x, y):
+        assert "backward(retain_grads=False) keeps no gradient but those of leaves" in str(explain(tensor))

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from minigrad.debugging.terminal import main
+from minigrad import Tensor, scope
+from minigrad.debugging.terminal import Prompt, main
 
 SCRIPT = """\
 import sys
@@ -239,3 +240,19 @@ def test_a_missing_script(walk, capsys):
     with pytest.raises(SystemExit):
         walk(script="none.py")
     assert "there is no file 'none.py'" in capsys.readouterr().err
+
+
+def test_names_are_completed():
+    prompt = Prompt()
+    x = Tensor([1.0, -2.0], requires_grad=True, name="x")
+    with scope("layer"):
+        h = x.relu()
+    steps = []
+    prompt.after_backward = steps.append
+    with prompt:
+        h.sum().backward()
+    prompt.steps = steps
+    assert prompt.complete_c("lay", "c lay", 2, 5) == ["layer.relu"]
+    assert prompt.complete_continue("rel", "continue layer.rel", 15, 18) == ["relu"]  # behind a blank or a dot
+    assert prompt.complete_p("grad_", "p grad_", 2, 7) == ["grad_x", "grad_y"]
+    assert prompt.completenames("ex") == ["explain"]

@@ -190,7 +190,7 @@ USES = {
     "expand_dims, axes": Use("ExpandDims", lambda x: x.expand_dims((0, -1))),
     "expand_dims, 0-d": Use("ExpandDims", lambda x: x.expand_dims(0)),
     "transpose": Use("Transpose", lambda x: x.transpose()),
-    "transpose, T": Use("Transpose", lambda x: x.T),
+    "transpose, T": Use("Transpose", lambda x: x[0].T),
     "transpose, cycle": Use("Transpose", lambda x: x.transpose((1, 2, 0))),
     "transpose, other cycle": Use("Transpose", lambda x: x.transpose(2, 0, 1)),
     "transpose, cycle of a cube": Use("Transpose", lambda x: x.transpose(1, 2, 0)),

@@ -108,3 +108,11 @@ def test_what_each_residual_wrote_is_written_on_it(tmp_path):
     assert "this write raises the loss" in picture.dot()
     assert shares(picture) == {}
     assert x.grad is None
+
+
+def test_after_a_pass_that_kept_no_gradients_it_says_so():
+    block, x = lesson_block()
+    loss = (block(x) ** 2).sum()
+    loss.backward(retain_grads=False)
+    with pytest.raises(RuntimeError, match="retain_grads=False, which keeps no gradient but those of leaves"):
+        draw_residual_gradients(loss, x)

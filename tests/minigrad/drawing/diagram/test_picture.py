@@ -294,3 +294,36 @@ def test_drawing_changes_nothing():
         data, grad = before[id(node.tensor)]
         np.testing.assert_array_equal(node.tensor.data, data)
         assert node.tensor.grad is grad
+
+
+def test_several_outputs_are_one_picture():
+    x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    outputs = [x.exp(), x.tanh()]
+    picture = draw(outputs)
+    assert picture.text().count("input") == 1 and len(picture.view.items) == 3
+    assert picture.dot() == draw(Graph(outputs)).dot()
+
+
+def test_without_a_depth_so_much_is_opened_as_can_be_read_and_it_says_so():
+    model = blocks.Stack(6, d_model=4, n_heads=1, d_ff=4, rng=0)
+    y = model(Tensor(np.ones((2, 4)), requires_grad=True))
+    picture = draw(y)
+    assert 10 < len(picture.view.items) <= 100
+    assert "depth=2, since all" in picture.dot() and 'expand="blocks.' in picture.text()
+    assert len(draw(y, limit=None).view.items) == len(Graph(y).nodes) and len(draw(y, depth=9).view.items) > 100
+    opened = picture.view.note.split('expand="')[1].split('"')[0]
+    assert draw(y, expand=opened).view.note is None
+
+
+def test_a_program_that_hangs_is_stopped(monkeypatch, tmp_path):
+    program = tmp_path / "dot"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("GRAPHVIZ_DOT", str(program))
+    monkeypatch.setenv("MINIGRAD_RENDERER_TIMEOUT", "0.2")
+    with pytest.raises(RendererError, match=r"not done after 0\.2 seconds.*MINIGRAD_RENDERER_TIMEOUT"):
+        draw(Tensor(1.0), tmp_path / "a.svg")
+    assert not (tmp_path / "a.svg").exists()
+    monkeypatch.setenv("MINIGRAD_RENDERER_TIMEOUT", "soon")
+    with pytest.raises(RendererError, match="should be a number of seconds"):
+        draw(Tensor(1.0), tmp_path / "a.svg")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blocks import Stack, lesson_block
-from minigrad import Graph, Op, Tensor, mse_loss, no_grad, scope, sqrt, where, write_stepper
+from minigrad import Graph, Op, Parameter, Tensor, mse_loss, no_grad, scope, sqrt, where, write_stepper
 from minigrad.backprop import topological_order
 from minigrad.drawing.stepper.data import backward_steps, numbers, page_data, sums_so_far
 
@@ -156,10 +156,13 @@ LOSSES = {
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_quiet_pass_is_the_pass_of_backward(name):
     loss = LOSSES[name](Tensor([0.5, -2.0, 3.0], requires_grad=True, name="x"))
-    steps = backward_steps(loss)
+    steps = backward_steps(Graph(loss))
     loss.backward()
     reached = [tensor for tensor in topological_order(loss) if tensor.grad is not None]
-    assert [step.tensor for step in steps] == reached
+    inputs = {tensor for tensor in reached if tensor.is_leaf and not isinstance(tensor, Parameter)}
+    walked = [step.tensor for step in steps]
+    assert walked[: -len(inputs)] == [tensor for tensor in reached if tensor not in inputs]
+    assert set(walked[-len(inputs) :]) == inputs  # what was asked about comes last
     for step in steps:
         np.testing.assert_array_equal(step.grad_output, step.tensor.grad)
         for got, kept in zip(step.grad_inputs, step.tensor.op.grad_inputs if step.tensor.op else (), strict=True):
@@ -170,7 +173,7 @@ def test_the_quiet_pass_is_the_pass_of_backward(name):
         if step.tensor.op
         for x, so_far in zip(step.tensor.op.inputs, sums, strict=True)
     }
-    for tensor in reached[1:]:
+    for tensor in set(reached) - {loss}:
         np.testing.assert_array_equal(last[id(tensor)], tensor.grad)
 
 
@@ -178,7 +181,7 @@ def test_the_pass_starts_as_the_last_backward_did():
     x = Tensor([1.0, 2.0], requires_grad=True)
     y = x * 3
     y.backward(np.array([10.0, 0.5]))
-    *_, last = backward_steps(y)
+    *_, last = backward_steps(Graph(y))
     np.testing.assert_array_equal(last.grad_output, [30.0, 1.5])
 
 
@@ -190,9 +193,37 @@ def test_a_gradient_that_a_hook_changed_is_shown_as_it_went_on():
     y.on_gradient(lambda grad: grad * 100)
     loss = y.sum()
     loss.backward()
-    *_, last = backward_steps(loss)
+    *_, last = backward_steps(Graph(loss))
     np.testing.assert_array_equal(last.grad_output, [300.0, 300.0])
     assert len(calls) == 1
+
+
+def test_several_outputs_are_one_pass():
+    x = Tensor([0.5, -2.0], requires_grad=True, name="x")
+    h = x.tanh()
+    y1, y2 = h.sum(), (h * x).sum()
+    steps = backward_steps(Graph((y1, y2)))
+    (y1 + y2).backward()
+    assert {step.tensor for step in steps} == {x, h, y1, y2, y2.op.inputs[0]} and steps[-1].tensor is x
+    for step in steps:
+        np.testing.assert_array_equal(step.grad_output, step.tensor.grad)
+    *_, last = backward_steps(Graph([h.sum(), h.sum() * 0.0]))  # a pass of its own: nothing is kept of the last one
+    np.testing.assert_allclose(last.grad_output, 1 - np.tanh(x.data) ** 2)
+
+
+def test_an_output_on_the_way_to_another_starts_with_1_and_gets_more():
+    x = Tensor(2.0, requires_grad=True, name="x")
+    y1 = x * x
+    y2 = y1 * 3.0
+    y2.backward()
+    *_, last = backward_steps(Graph([y1, y2]))
+    assert last.grad_output == 4 * 4
+
+
+def test_a_page_can_be_written_without_recording(tmp_path):
+    loss = lesson_loss()
+    with no_grad():
+        assert data_of(write_stepper(loss, tmp_path / "page.html"))["steps"][-1]["phase"] == "backward"
 
 
 def test_rules_are_told_once_with_their_source():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blocks import Stack, lesson_block
-from minigrad import Graph, Tensor, mse_loss, scope, where, write_stepper
+from minigrad import Graph, Parameter, Tensor, mse_loss, scope, where, write_stepper
 from minigrad.backprop import topological_order
 from minigrad.drawing.diagram.renderer import find_renderer
 
@@ -161,7 +161,9 @@ def forward_arrays(tensor):
 def backward_arrays(loss):
     """What each step back shows: what comes in, what is delivered, and the sum so far where it is not the first."""
     sums, steps = {}, []
-    for tensor in topological_order(loss):
+    order = topological_order(loss)
+    inputs = [tensor for tensor in order if tensor.is_leaf and not isinstance(tensor, Parameter)]
+    for tensor in [*(tensor for tensor in order if tensor not in inputs), *inputs]:  # what was asked about comes last
         if tensor.grad is None:
             continue
         arrays = [tensor.grad]
