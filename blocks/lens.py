@@ -100,7 +100,7 @@ def gradient_lens(
 
 
 def recorded_logits(model, tokens):
-    modes = [(module, module.training) for _, module in model.modules()]
+    modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
         logits = model(tokens)

@@ -16,7 +16,9 @@ from minigrad.tensor import Tensor
 
 
 class Box:
-    """One pass through a scope: what was recorded between entering and leaving it. A module that is called again has another.
+    """One pass through a scope: what was recorded between entering and leaving it.
+
+    A module that is called again has another, also right behind the first.
 
     Attributes:
         id: `b0`, `b1`, ... in the order of entering.

@@ -39,14 +39,16 @@ def no_attribute(tensor, name):
     raise AttributeError(f"a Tensor has no attribute {name!r}{advice}", name=name, obj=tensor)
 
 
+KEYWORDS = {
+    "create_graph": "gradients are plain arrays, so there is no gradient of a gradient",
+    "retain_graph": "leave it out: a graph lives as long as its loss, and a second pass is allowed",
+}
+
+
 def refuse(words):
-    """Keywords of `backward` that are PyTorch's."""
+    """Keywords that `backward` has not."""
     for word in words:
-        if word == "create_graph":
-            raise TypeError("backward(create_graph=...): gradients are plain arrays, so there is no gradient of a gradient")
-        if word == "retain_graph":
-            raise TypeError("backward(retain_graph=...): leave it out, a graph lives as long as its loss; a second pass is allowed")
-        raise TypeError(f"backward() takes grad and retain_grads; got {word!r}")
+        raise TypeError(f"backward({word}=...): {KEYWORDS.get(word, 'it takes grad and retain_grads')}")
 
 
 def check_axes_of_a_matrix(shape, axes):

@@ -111,7 +111,8 @@ class Tensor(Operators):
             ValueError: no gradient given though this is not a single number; a gradient of another shape.
             RuntimeError: nothing was recorded that leads to this tensor.
         """
-        refuse(habits)
+        if habits:
+            refuse(habits)
         for step in backprop(self, first_gradient(self, grad), retain_grads):
             del step  # its arrays need not wait for the next rule to have run
 

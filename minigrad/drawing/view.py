@@ -6,7 +6,6 @@ from numbers import Integral
 from minigrad.drawing.labels import clean
 from minigrad.graph import Box, Graph, Node, ancestors, common_box
 
-
 READABLE = 100  # nodes and closed boxes; beyond, one looks for one's node instead of at the picture
 
 

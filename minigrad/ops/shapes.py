@@ -119,7 +119,7 @@ def transpose(x: TensorLike, axes: int | Sequence[int] | None = None, *more: int
     (3, 1)
     """
     if len(more) == 1:
-        check_axes_of_a_matrix(np.shape(x), (axes, *more))
+        check_axes_of_a_matrix(values_of(x).shape, (axes, *more))
     return Transpose((axes, *more) if more else axes)(x)
 
 

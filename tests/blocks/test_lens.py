@@ -54,7 +54,7 @@ def test_batches_dropout_and_gradients_are_left_alone():
     batch = np.array([TOKENS, FOLLOWING])
     lens = logit_lens(model, Tensor(batch))
     assert model.training
-    assert all(module.training for _, module in model.modules())
+    assert all(module.training for module in model.modules())
     assert all(parameter.grad is None for parameter in model.parameters())
     assert lens.logits.shape == (7, 2, 4, 11)
     np.testing.assert_array_equal(lens.logits[-1], model.eval()(batch).data)

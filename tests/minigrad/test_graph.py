@@ -162,9 +162,9 @@ def test_several_outputs_make_one_graph_with_each_input_once():
     h = x.tanh()
     y1, y2 = h * 2.0, h.sum()
     graph = Graph((y1, y2))
-    assert graph.outputs == (y1, y2) and [node.tensor for node in graph.nodes].count(x) == 1
+    assert graph.outputs == (y1, y2) and sum(node.tensor is x for node in graph.nodes) == 1
     assert len(graph.nodes) == 5 and repr(graph).startswith("<Graph of multiply, sum: 5 nodes")
-    assert [node.tensor for node in Graph([y1, y1]).nodes] == [node.tensor for node in Graph(y1).nodes]
+    assert repr(Graph([y1, y1]).nodes) == repr(Graph(y1).nodes)
     assert len(Graph([h, y2]).nodes) == len(Graph(y2).nodes)  # an output on the way to another
 
 

@@ -21,7 +21,11 @@ def t():
         (lambda t: t.nothing, AttributeError, "no attribute 'nothing'$"),
         (lambda t: t.sum().backward(create_graph=True), TypeError, "no gradient of a gradient"),
         (lambda t: t.sum().backward(retain_graph=True), TypeError, "a second pass is allowed"),
-        (lambda t: t.sum().backward(graph=True), TypeError, "takes grad and retain_grads; got 'graph'"),
+        (
+            lambda t: t.sum().backward(graph=True),
+            TypeError,
+            r"graph=\.\.\.\): it takes grad and retain_grads",
+        ),
         (lambda t: t.transpose(-2, -1), ValueError, r"nothing would change; swapaxes\(-2, -1\)"),
         (lambda t: t.transpose(0, 1), ValueError, r"nothing would change; swapaxes\(0, 1\)"),
         (lambda t: t.reshape(1, 2, 2).transpose(-2, -1), ValueError, r"swapaxes\(-2, -1\) exchanges two"),

@@ -193,8 +193,8 @@ def draw(
         legend: whether a legend is shown.
         highlight: colours of some tensors, as in ``{tensor: "red"}``: the border of their node, or of its closed box.
         meanings: what these colours mean, for the legend, as in ``{"red": "the first NaN"}``.
-        limit: a picture of more items than this is drawn at the depth that fits, with a warning. None for no limit: with
-            ``depth=None`` every op is drawn.
+        limit: a picture of more items than this is drawn at the depth that fits, with a warning. None for no limit:
+            with ``depth=None`` every op is drawn.
 
     Returns:
         Picture: it shows itself in a notebook, and has the texts: `svg()`, `dot()`, `mermaid()`, `text()`.

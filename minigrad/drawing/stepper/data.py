@@ -54,8 +54,9 @@ def page_data(output, title=None):
     except RendererError as error:
         (pictures, n_levels, picture_of), no_picture = ([], 0, {}), clean(error, 300)
     rules = PageRules()
+    title = title or f"Backprop of {', '.join(graph.node_of[output].path for output in graph.outputs)}"
     return {
-        "title": clean(title or f"Backprop of {', '.join(graph.node_of[output].path for output in graph.outputs)}", 200),
+        "title": clean(title, 200),
         "nodes": nodes_data(graph, arrays, rules, numbers),
         "edges": edges_data(graph, walked),
         "boxes": boxes_data(graph, picture_of),

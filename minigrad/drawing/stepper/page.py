@@ -15,7 +15,9 @@ from minigrad.tensor import Tensor
 SCRIPTS = ("dom.js", "heatmap.js", "passes.js", "diagram.js", "outline.js", "panel.js", "page.js")
 
 
-def write_stepper(tensor: Tensor | Sequence[Tensor], path: str | Path = "backprop.html", title: str | None = None) -> Path:
+def write_stepper(
+    tensor: Tensor | Sequence[Tensor], path: str | Path = "backprop.html", title: str | None = None
+) -> Path:
     """Write a page that steps through the forward pass to `tensor` and the backward pass from it.
 
     The page is one file that needs no network and no server: open it in a browser. It shows the graph, and for each
