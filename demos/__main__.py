@@ -6,9 +6,12 @@ from pathlib import Path
 
 def main():
     print("Run one with  python -m demos.NAME\n")
-    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
+    folder = Path(__file__).parent
+    demos = {path.stem: path for path in folder.glob("[!_]*.py")}
+    demos |= {path.parent.name: path for path in folder.glob("*/__main__.py")}
+    for name, path in sorted(demos.items()):
         summary = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).splitlines()[0]
-        print(f"  {path.stem:20}  {summary}")
+        print(f"  {name:20}  {summary}")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,6 @@
 from contextlib import suppress
 from math import log10
 
-from minigrad.drawing.colors import SERIES
-from minigrad.residuals.plots import caption, new_figure, saved
-
 WIDTH = 40
 
 
@@ -30,26 +27,3 @@ def save_plot(plot, path, *arguments):
     with suppress(ImportError):
         plot(*arguments, path)
         print(f"\nPlot: {path}")
-
-
-def plot_by_depth(title, y_label, sentence, curves, path):
-    """Curves over the number of blocks, both axes logarithmic, with one standard error up and down.
-
-    Args:
-        curves: (label, depths, values, errors) for each.
-    """
-    figure, (axes,) = new_figure(1)
-    styles = ("-o", "--s", ":^", "-.D")  # which tell the curves apart without colours, too
-    for (label, depths, values, errors), style, color in zip(curves, styles, SERIES, strict=False):
-        axes.errorbar(depths, values, errors, fmt=style, color=color, label=label, capsize=3, markersize=5)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xticks(curves[0][1], [str(depth) for depth in curves[0][1]])
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter("{x:g}" if max(axes.get_ylim()) < 30 * min(axes.get_ylim()) else "")
-    axes.set_title(title)
-    axes.set_xlabel("depth: number of blocks")
-    axes.set_ylabel(y_label)
-    axes.legend(frameon=False)
-    caption(figure, sentence)
-    return saved(figure, path)

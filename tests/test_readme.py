@@ -17,13 +17,12 @@ README = ROOT / "README.md"
 PACKAGES = ("minigrad", "blocks", "demos", "tests")
 READMES = [README, *(path for package in PACKAGES for path in sorted((ROOT / package).rglob("README.md")))]
 RUN_SHORTER = {
+    "claims",
     "logit_lens",
     "missing_skip",
     "norm_scale",
     "residual_stream",
-    "norm_placement",
     "short_paths",
-    "vanishing_gradient",
 }  # see tests/demos
 
 each_readme = pytest.mark.parametrize("readme", READMES, ids=lambda path: path.relative_to(ROOT).as_posix())

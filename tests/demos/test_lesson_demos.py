@@ -109,6 +109,8 @@ def test_demos_are_listed():
     )
     for path in (ROOT / "demos").glob("[!_]*.py"):
         assert path.stem in result.stdout
+    for path in (ROOT / "demos").glob("*/__main__.py"):
+        assert path.parent.name in result.stdout
 
 
 def test_input_of_the_worked_example_is_the_lessons():
