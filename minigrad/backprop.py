@@ -97,6 +97,11 @@ def topological_order(output):
     return sorted(age, key=age.__getitem__, reverse=True)
 
 
+def leaves_behind(output):
+    """The leaves that a pass from `output` may reach."""
+    return [tensor for tensor in topological_order(output) if tensor.op is None and tensor.requires_grad]
+
+
 def begin_pass(order):
     """Tell the watchers, and forget what the last pass left on inner tensors and arrows."""
     if watching.WATCHERS:

@@ -93,7 +93,8 @@ class Op:
             raise wording.bad_forward(self, data, OWN)
         data.setflags(write=False)
 
-        if requires_grad and recording.NO_GRAD.get() is None:
+        no_grad = recording.NO_GRAD.get()
+        if requires_grad and not no_grad:
             self.number = next(NUMBERS)
             frame = sys._getframe(1)  # as recording.user_frame finds it, without a frame more to step through
             while frame.f_code.co_filename in recording.LIBRARY_FILES and frame.f_back is not None:
@@ -101,7 +102,7 @@ class Op:
             self.filename, self.lineno = frame.f_code.co_filename, frame.f_lineno
             result = Tensor.from_op(data, self)
         else:
-            result = Tensor.from_op(data, None, recording.NO_GRAD.get() if requires_grad else cut)
+            result = Tensor.from_op(data, None, no_grad[-1] if requires_grad else cut)
         if watching.WATCHERS:
             watching.after_forward(self, result)
         return result

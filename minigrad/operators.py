@@ -28,14 +28,15 @@ class Operators:
     __truediv__, __rtruediv__ = arithmetic.divide, reflected.divide
     __pow__, __rpow__ = elementary.power, reflected.power
     __matmul__, __rmatmul__ = products.matmul, reflected.matmul
-    __neg__, __abs__ = arithmetic.negative, elementary.abs
+    __neg__, __pos__, __abs__ = arithmetic.negative, protocols.itself, elementary.abs
     __getitem__ = shapes.getitem
     __len__, __iter__, __bool__ = protocols.length, protocols.iterate, protocols.truth
     __float__, __int__, __index__ = protocols.as_float, protocols.as_int, protocols.as_index
     __format__, __round__, __deepcopy__ = protocols.formatted, protocols.rounded, protocols.deep_copy
     if not TYPE_CHECKING:  # refused, mostly: a checker that does not see them says so before the program runs
         __setitem__ = protocols.refuse_writing
-        __array__, __array_function__ = protocols.as_numpy, protocols.numpy_function
+        __array__ = protocols.as_numpy
+        __array_function__, __array_ufunc__ = protocols.numpy_function, protocols.numpy_ufunc
         __getattr__ = habits.no_attribute
 
     __lt__, __le__ = comparisons.less, comparisons.less_equal

@@ -1,15 +1,24 @@
 """How tensors get on with Python and NumPy: a tensor's length, truth, number, array and copy, and numbers beside it."""
 
 import copy
+import dis
 import operator
+import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
+from minigrad import recording
 from minigrad.arrays import as_array
-from minigrad.backprop import topological_order
+from minigrad.backprop import leaves_behind, topological_order
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
+
+
+def itself(tensor: Tensor) -> Tensor:
+    """+t, of which no op needs to make anything."""
+    return tensor
 
 
 def length(tensor: Tensor) -> int:
@@ -32,7 +41,16 @@ def truth(tensor: Tensor) -> bool:
 
 
 def as_float(tensor: Tensor) -> float:
-    return float(tensor.item())
+    """float(t), and what takes a number by it, such as math.exp(t): a warning if that loses a gradient."""
+    number = float(tensor.item())
+    if tensor.requires_grad and not recording.NO_GRAD.get() and not is_formatting(sys._getframe(1)):
+        recording.warn_of_number(tensor, leaves_behind(tensor))
+    return number
+
+
+def is_formatting(frame):
+    """Whether the caller is at `"%.3f" % t`: the number is only shown, and no other operator asks a tensor for one."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in ("BINARY_OP", "BINARY_MODULO")
 
 
 def as_int(tensor: Tensor) -> int:
@@ -71,14 +89,62 @@ def refuse_writing(tensor, index, value):
     )
 
 
+# NumPy's functions whose answer is no matter of small changes: an index, a yes or no, a shape. They lose no gradient.
+NO_SLOPE: set[Any] = {
+    *(np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.min_scalar_type, np.iscomplexobj, np.isrealobj),
+    *(np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition, np.argwhere, np.lexsort),
+    *(np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted, np.digitize, np.all, np.any),
+    *(np.allclose, np.isclose, np.array_equal, np.array_equiv, np.isin, np.isreal, np.iscomplex),
+    *(np.isposinf, np.isneginf, np.shares_memory, np.may_share_memory),
+    *(np.array_repr, np.array_str, np.array2string, np.save, np.savez, np.savez_compressed, np.savetxt),
+    *(np.isnan, np.isinf, np.isfinite, np.signbit, np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
+    *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
+}
+LIKE: set[Any] = {
+    np.ones_like,
+    np.zeros_like,
+    np.empty_like,
+    np.full_like,
+}  # of their first argument they read shape and dtype
+REFLECTED: dict[Any, str] = {  # what `array * t` asks of the tensor
+    **{np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__", np.divide: "__rtruediv__"},
+    **{np.power: "__rpow__", np.matmul: "__rmatmul__"},
+    **{np.less: "__gt__", np.less_equal: "__ge__", np.greater: "__lt__", np.greater_equal: "__le__"},
+    **{np.equal: "__eq__", np.not_equal: "__ne__"},
+}
+
+
 def numpy_function(tensor, function, types, args, kwargs):
     """np.sum(t) and its like: refused as np.exp(t) is, or done on plain arrays if there is no gradient to lose."""
-    if function in (np.shape, np.ndim, np.size):
-        return function(tensor.data)
+    if function in NO_SLOPE:
+        return function(*map(bare, args), **{name: bare(value) for name, value in kwargs.items()})
+    if function in LIKE and args:
+        args = (bare(args[0]), *args[1:])
     return function(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
 
 
+def numpy_ufunc(tensor, ufunc, method, *args, **kwargs):
+    """np.exp(t) and its like, as above; and `array * t`, which is the tensor's own product."""
+    if ufunc in REFLECTED and method == "__call__" and not kwargs and not isinstance(args[0], Tensor):
+        return getattr(args[1], REFLECTED[ufunc])(args[0])
+    strip = bare if ufunc in NO_SLOPE else plain
+    kwargs = {name: tuple(map(plain, value)) if name == "out" else strip(value) for name, value in kwargs.items()}
+    return getattr(ufunc, method)(*map(strip, args), **kwargs)
+
+
+def bare(value):
+    """A tensor's array, also inside a list or tuple."""
+    if isinstance(value, (list, tuple)):
+        return [bare(item) for item in value]
+    return value.data if isinstance(value, Tensor) else value
+
+
 def plain(value):
+    """A tensor's array if it requires no gradient, also inside a list or tuple.
+
+    Raises:
+        TypeError: it requires one.
+    """
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return as_numpy(value) if isinstance(value, Tensor) else value

@@ -4,14 +4,20 @@ The two switches are context variables, so threads and coroutines do not see eac
 """
 
 import contextlib
+import functools
+import inspect
 import os
 import sys
+import warnings
 import weakref
+from collections import deque
+from collections.abc import Callable
 from contextlib import ContextDecorator
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from glob import glob
+from typing import Any, TypeVar
 
-NO_GRAD: "ContextVar[Cut | None]" = ContextVar("no_grad", default=None)  # of the innermost block; None: recording
+NO_GRAD: "ContextVar[tuple[Cut, ...]]" = ContextVar("no_grad", default=())  # one for each block; none: recording
 SCOPE: ContextVar[tuple[str, ...]] = ContextVar("scope", default=())
 
 LIBRARY_FILES: set[str] = set()  # no line of these is "the user's line"
@@ -44,29 +50,38 @@ class Cut:
     """Why a tensor with a past is a constant. It is a note for whoever asks, and keeps nothing of that past alive.
 
     Attributes:
-        by: what cut the graph, `detach()` or `no_grad()`.
+        by: what cut the graph: `detach()`, `no_grad()`, or `float()`, which takes the number out of a tensor.
         label: the name, or the op's path, of what was detached.
         location: the user's line that detached, or entered the no_grad block, as `file:line`.
+        number: that of the op whose result float() read; -1 for a leaf.
     """
 
-    __slots__ = ("by", "label", "location", "reference")
+    __slots__ = ("by", "label", "leaves", "location", "number", "reference")
 
-    def __init__(self, by, label=None, location=None, source=None):
-        self.by, self.label, self.location = by, label, location
+    def __init__(self, by, label=None, location=None, source=None, leaves=None, number=None):
+        self.by, self.label, self.location, self.number = by, label, location, number
         self.reference = None if source is None else weakref.ref(source)
+        self.leaves = None if leaves is None else [weakref.ref(leaf) for leaf in leaves]
 
     @property
     def source(self):
         """The tensor that was detached, or None if it is gone."""
         return None if self.reference is None else self.reference()
 
+    def may_hide(self, leaves):
+        """Whether what was cut off may have been made from a tensor that was made from all of these leaves."""
+        return self.leaves is None or {id(leaf) for leaf in leaves} <= {id(reference()) for reference in self.leaves}
+
     def __reduce__(self):
         return Cut, (self.by, self.label, self.location)  # a pickle keeps the note alone
 
     @classmethod
-    def by_detach(cls, source):
-        label = source.name or (source.op.path if source.op else None)
-        return cls("detach()", label, user_location(), source)
+    def by_detach(cls, source, leaves):
+        return cls("detach()", label_of(source), user_location(), source, leaves)
+
+    @classmethod
+    def by_float(cls, source, leaves):
+        return cls("float()", label_of(source), user_location(), source, leaves, source.op.number if source.op else -1)
 
     @classmethod
     def by_no_grad(cls):
@@ -74,7 +89,84 @@ class Cut:
         return cls("no_grad()", location=user_location())
 
 
-class no_grad(ContextDecorator):
+def label_of(tensor):
+    return tensor.name or (tensor.op.path if tensor.op else None)
+
+
+TAKEN_OUT: "deque[Cut]" = deque(maxlen=256)  # the last numbers that float() took out of tensors, for `why`
+
+
+def warn_of_number(tensor, leaves):
+    """Say that float() or math.exp(t) takes a number out of the graph, at the user's line."""
+    if tensor.op is None or tensor.grad is None:  # a result with a gradient is only looked at: its pass is over
+        TAKEN_OUT.append(Cut.by_float(tensor, leaves))
+    frame = user_frame()
+    warnings.warn_explicit(
+        f"{label_of(tensor) or 'a tensor'} requires a gradient, and a Python number is a constant: no gradient flows "
+        f"through it. Use minigrad's own op, as t.exp() for math.exp(t); if it is only to be looked at, say t.item()",
+        UserWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=frame.f_globals.get("__name__"),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+    )
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Block(ContextDecorator):
+    """What `no_grad` and `scope` share: as a decorator each holds while the function's own code runs.
+
+    A generator function's code runs from one `yield` to the next, and that of a coroutine until it returns; each call
+    gets a block of its own, since calls may overlap.
+    """
+
+    def _recreate_cm(self) -> "Block":
+        raise NotImplementedError
+
+    def __call__(self, function: Function) -> Function:
+        if inspect.isasyncgenfunction(function):
+            name = type(self).__name__
+            raise TypeError(f"@{name} on an asynchronous generator: put `with {name}(...):` into it, around its ops")
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def walk_inside(*args, **kwargs):
+                return (yield from step_inside(self, function(*args, **kwargs)))
+
+            return walk_inside  # type: ignore[return-value]
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def run_inside(*args, **kwargs):
+                with self._recreate_cm():
+                    return await function(*args, **kwargs)
+
+            return run_inside  # type: ignore[return-value]
+        return super().__call__(function)
+
+
+def step_inside(block, generator):
+    """A generator, with each of its steps inside of a block."""
+    step, given = generator.send, None
+    try:
+        while True:
+            with block._recreate_cm():
+                value = step(given)
+            try:
+                step, given = generator.send, (yield value)
+            except GeneratorExit:
+                with block._recreate_cm():
+                    generator.close()
+                raise
+            except BaseException as error:  # the caller's, which is for the generator
+                step, given = generator.throw, error
+    except StopIteration as end:
+        return end.value
+
+
+class no_grad(Block):
     """Record nothing inside: results have no op and ask for no gradient.
 
     >>> from minigrad import Tensor
@@ -86,16 +178,19 @@ class no_grad(ContextDecorator):
     """
 
     def __init__(self) -> None:
-        self.tokens: list[Token[Cut | None]] = []
+        self.cuts: list[Cut] = []
 
     def _recreate_cm(self) -> "no_grad":
-        return no_grad()  # as a decorator: one for each call, since calls may overlap
+        return no_grad()
 
     def __enter__(self) -> None:
-        self.tokens.append(NO_GRAD.set(Cut.by_no_grad()))
+        self.cuts.append(Cut.by_no_grad())
+        NO_GRAD.set((*NO_GRAD.get(), self.cuts[-1]))
 
     def __exit__(self, *error: object) -> None:
-        NO_GRAD.reset(self.tokens.pop())
+        mine = next(cut for cut in reversed(self.cuts) if cut in NO_GRAD.get() or cut is self.cuts[0])
+        self.cuts.remove(mine)
+        NO_GRAD.set(tuple(cut for cut in NO_GRAD.get() if cut is not mine))  # blocks of generators end in any order
 
 
 class ModuleName(str):
@@ -104,7 +199,7 @@ class ModuleName(str):
     __slots__ = ()
 
 
-class scope(ContextDecorator):
+class scope(Block):
     """Put the ops made inside into a named box; scopes nest.
 
     A diagram draws one box per scope, and an op's `path` starts with the names of its boxes.
@@ -119,13 +214,15 @@ class scope(ContextDecorator):
 
     def __init__(self, name: object) -> None:
         self.name = str(name)
-        self.tokens: list[Token[tuple[str, ...]]] = []
 
     def _recreate_cm(self) -> "scope":
-        return scope(self.name)  # as a decorator: one for each call, since calls may overlap
+        return scope(self.name)
 
     def __enter__(self) -> None:
-        self.tokens.append(SCOPE.set((*SCOPE.get(), self.name)))
+        SCOPE.set((*SCOPE.get(), self.name))
 
     def __exit__(self, *error: object) -> None:
-        SCOPE.reset(self.tokens.pop())
+        names = list(SCOPE.get())
+        if self.name in names:  # the last of this name: blocks of generators end in any order
+            del names[len(names) - 1 - names[::-1].index(self.name)]
+        SCOPE.set(tuple(names))

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from minigrad import wording
 from minigrad.arrays import as_array
-from minigrad.backprop import Step, backprop, first_gradient
+from minigrad.backprop import Step, backprop, first_gradient, leaves_behind
 from minigrad.habits import refuse
 from minigrad.recording import Cut
 from minigrad.types import TensorLike
@@ -135,7 +135,8 @@ class Tensor(Operators):
 
     def detach(self) -> "Tensor":
         """The same numbers as a constant: no gradient flows back through it."""
-        tensor = Tensor.from_op(self.data, None, Cut.by_detach(self) if self.requires_grad else self.cut)
+        cut = Cut.by_detach(self, leaves_behind(self)) if self.requires_grad else self.cut
+        tensor = Tensor.from_op(self.data, None, cut)
         tensor.name = self.name
         return tensor
 

@@ -108,12 +108,13 @@ class AnomalyError(FloatingPointError):
 class detect_anomaly(Watcher):
     """Find the op that makes the first NaN or inf from finite numbers, in forward or backward.
 
-    A forward anomaly is reported when `backward()` starts from a result that it spoiled, or else at the end of the
-    block, so the report can say how far it went. If the result is finite all the same (1 / inf is 0, and `where` may
-    not take it), the values are right and it is forgotten. The gradient may suffer even so: what `where` or an index
-    did not take gets gradient 0, and 0 times an infinite slope is NaN. Such a backward anomaly is reported at once,
-    with the op whose slope is infinite, the one that made the 0, and the cure. NumPy's own warnings are silent
-    inside: this says more. Looking at every array costs time, so use it for the search alone.
+    A forward anomaly is reported when `backward()` starts from a result that it spoiled, so the report can say how far
+    it went; without a `backward()` at the end of the block, if a spoiled result is one that no other op has read. If
+    what was made of it is finite all the same (1 / inf is 0, and `where` may not take it), the values are right and it
+    is forgotten. The gradient may suffer even so: what `where` or an index did not take gets gradient 0, and 0 times an
+    infinite slope is NaN. Such a backward anomaly is reported at once, with the op whose slope is infinite, the one
+    that made the 0, and the cure. NumPy's own warnings are silent inside: this says more. Looking at every array costs
+    time, so use it for the search alone.
 
     Raises:
         AnomalyError: a FloatingPointError that names the op, the index, your line, and its inputs with their ranges.
@@ -150,7 +151,8 @@ class detect_anomaly(Watcher):
     def forget(self):
         """No forward anomaly so far, and no pass."""
         self.output = None
-        self.tainted = {}  # the culprit's result and what was made of it, each with its op, recorded or not
+        self.tainted = {}  # each culprit's result and what was made of it, with its op, recorded or not
+        self.read = set()  # those of them that some op has read
         self.grads = {}  # of the results that the present pass has reached
 
     def __enter__(self) -> "Self":
@@ -161,15 +163,17 @@ class detect_anomaly(Watcher):
     def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
         super().__exit__(kind, *error)
         self.errstates.pop().__exit__(kind, *error)
-        tainted = self.tainted
+        ends = [result for result in self.tainted if result not in self.read]
+        found = self.forward_anomaly(ends[0]) if ends and kind is None else None
         self.forget()
-        if kind is None and tainted:
-            raise AnomalyError(made_forward(tainted, list(tainted)[-1]))
+        if found:
+            raise AnomalyError(found)
 
     def after_forward(self, op, result):
+        self.read.update(x for x in op.inputs if x in self.tainted)
         if not is_bad(result.data):
             return
-        is_culprit = not self.tainted and not any(is_bad(x.data) for x in op.inputs)
+        is_culprit = not any(is_bad(x.data) for x in op.inputs)
         if is_culprit or any(x in self.tainted for x in op.inputs):
             self.tainted[result] = op
             frame = user_frame()
@@ -177,10 +181,18 @@ class detect_anomaly(Watcher):
 
     def forward_anomaly(self, output):
         """What spoiled `output`: the first culprit that was seen, or else one from before this block."""
-        spoiled = set(chain(output))
-        if spoiled.isdisjoint(self.tainted):
+        leading = {output}
+        for result, op in reversed(self.tainted.items()):
+            if result in leading:
+                leading.update(x for x in op.inputs if x in self.tainted)
+        culprit = next((result for result in self.tainted if result in leading), None)
+        if culprit is None:
             return trace(output)
-        return made_forward({t: op for t, op in self.tainted.items() if t in spoiled or t.op is None}, output)
+        spoiled = {}
+        for result, op in self.tainted.items():
+            if result is culprit or (result in leading and any(x in spoiled for x in op.inputs)):
+                spoiled[result] = op
+        return made_forward(spoiled, output)
 
     def before_pass(self, output):
         found = is_bad(output.data) and self.forward_anomaly(output)

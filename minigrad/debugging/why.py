@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from minigrad.arrays import norm, sum_to_shape
-from minigrad.backprop import topological_order
+from minigrad.backprop import leaves_behind, topological_order
 from minigrad.debugging.detect_anomaly import made_backward, trace
 from minigrad.debugging.reporting import (
     amount,
@@ -33,6 +33,7 @@ from minigrad.ops.reductions import Max, Min
 from minigrad.ops.selection import Clip, Maximum, Minimum, Where
 from minigrad.ops.shapes import Getitem
 from minigrad.ops.softmax import LogSoftmax, Softmax
+from minigrad.recording import TAKEN_OUT
 from minigrad.tensor import Tensor
 
 SMALL = 1e-6  # a gradient this much below the loss's own is worth an explanation
@@ -63,7 +64,8 @@ class Answer:
     """What `why` found. `print()` of it is the answer in words.
 
     Attributes:
-        verdict: in one or two words, such as "detached", "not used", "dead relu", "saturated softmax", "nan", "fine".
+        verdict: in a few words, such as "detached", "not used", "read as a number", "dead relu", "saturated softmax",
+            "nan", "later pass", "fine".
         tensor: what was asked about.
         path: the tensors from it to the loss, through the place that matters; empty if no path leads there.
         cause: the op at that place, if it is an op.
@@ -132,12 +134,22 @@ def why(tensor: Tensor, loss: Tensor | None = None) -> Answer:
     behind = descendants(tensor, reversed(order))
     if tensor.grad is None:
         return is_none(tensor, loss, behind)
+    overwritten = where_overwritten(behind)
+    if overwritten is not None:
+        return later_pass(tensor, loss, overwritten)
     grad = grad_of_pass(tensor, behind)
     if is_bad(grad):
         return is_not_finite(tensor, loss, behind)
     answer = is_there(tensor, grad, loss, behind) if grad.any() else is_zero(tensor, loss, behind)
     if not np.allclose(grad, tensor.grad, equal_nan=True):
         answer.lines.append(f"Other passes added to it too: its grad is {amount(tensor.grad)} in all.")
+    readings = read_as_numbers(tensor, loss)
+    if readings:
+        answer.lines += [
+            *map(reading_line, readings[:MANY]),
+            f"If {name_of(loss)} was computed with it, that part of the gradient is missing.",
+        ]
+        answer.verdict = "read as a number" if answer.verdict == "fine" else answer.verdict
     return answer
 
 
@@ -173,7 +185,13 @@ def not_reached(tensor, loss, order):
         lines = [line for t in way if t.op is None and t.cut is not None for line in cut_off(t)[1]]
         return Answer(tensor, "detached", [*lines, "Behind that place nothing flows back."], way)
 
-    cuts = [t for t in order if t.op is None and t.cut is not None]
+    readings = read_as_numbers(tensor, loss)
+    if readings:
+        lines = [f"No recorded op leads from it to {name_of(loss)}.", *map(reading_line, readings[:MANY])]
+        return Answer(tensor, "read as a number", [*lines, "Use minigrad's own op in that place, as t.exp()."])
+
+    leaves = leaves_behind(tensor)
+    cuts = [t for t in order if t.op is None and t.cut is not None and t.cut.may_hide(leaves)]
     detached = [t for t in cuts if t.cut.by == "detach()"]
     if cuts:
         verdict = "detached" if detached else "no_grad"
@@ -192,6 +210,50 @@ def not_reached(tensor, loss, order):
             "tensor, as in Tensor(t.data), or computed on with NumPy: neither is recorded. Use the tensor itself."
         )
     return Answer(tensor, "not used", lines)
+
+
+def read_as_numbers(tensor, loss):
+    """What is known of numbers that float() or math.exp(t) took out of `tensor`, or of what was made from it."""
+    leaves, last = leaves_behind(tensor), loss.op.number if loss.op is not None else -1
+    return [
+        cut
+        for cut in list(TAKEN_OUT)
+        if cut.source is not loss  # a look at the loss itself
+        and cut.may_hide(leaves)
+        and cut.number < last
+        and (cut.source is None or path(tensor, cut.source))  # what is gone may have been made from it
+    ]
+
+
+def reading_line(cut):
+    return f"float() took the number out of {cut.label or 'it'}, and a number is a constant: {line_at(cut.location)}"
+
+
+def where_overwritten(behind):
+    """The tensor, the nearest to the loss, whose kept gradient is not what this loss's arrows delivered to it."""
+    shares = {}
+    for y, i, grad_x in recorded(behind):
+        if grad_x is not None:
+            shares.setdefault(y.op.inputs[i], []).append(grad_x)
+    for t in reversed(behind):
+        if t.op is not None and t.grad is not None and not t.hooks and t in shares:
+            with np.errstate(all="ignore"):
+                difference = np.abs(sum(shares[t]) - t.grad)
+                size = sum(map(np.abs, shares[t]))
+                rounding = 4 * len(shares[t]) * np.finfo(t.dtype).eps * size
+            if np.any(difference > rounding):  # False for NaN
+                return t
+    return None
+
+
+def later_pass(tensor, loss, overwritten):
+    """Inner gradients are those of the last pass, and that began elsewhere."""
+    lines = [
+        f"A later pass, not from {name_of(loss)}, went through here: {made_at(overwritten.op)}",
+        "It left its own gradients there, so what this loss delivered is not known any more.",
+        f"Its grad, {amount(tensor.grad)}, is not of this loss alone: run backward() again, and ask right after it.",
+    ]
+    return Answer(tensor, "later pass", lines, path(tensor, overwritten) + path(overwritten, loss)[1:])
 
 
 def is_none(tensor, loss, behind):

@@ -6,25 +6,29 @@ from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 
 
+def array_of(y):
+    return y.data if isinstance(y, Tensor) else y  # what NumPy makes of it, dates and strings too
+
+
 def less(x: Tensor, y: TensorLike) -> np.ndarray:
-    return x.data < getattr(y, "data", y)
+    return x.data < array_of(y)
 
 
 def less_equal(x: Tensor, y: TensorLike) -> np.ndarray:
-    return x.data <= getattr(y, "data", y)
+    return x.data <= array_of(y)
 
 
 def greater(x: Tensor, y: TensorLike) -> np.ndarray:
-    return x.data > getattr(y, "data", y)
+    return x.data > array_of(y)
 
 
 def greater_equal(x: Tensor, y: TensorLike) -> np.ndarray:
-    return x.data >= getattr(y, "data", y)
+    return x.data >= array_of(y)
 
 
 def equal(x: Tensor, y: object) -> np.ndarray:
-    return x.data == getattr(y, "data", y)
+    return x.data == array_of(y)
 
 
 def not_equal(x: Tensor, y: object) -> np.ndarray:
-    return x.data != getattr(y, "data", y)
+    return x.data != array_of(y)

@@ -1,11 +1,15 @@
 """What a beginner does wrong, and what he is told: what happened, and what to do instead."""
 
+import linecache
+import math
+import warnings
+
 import numpy as np
 import pytest
 
 import minigrad as mg
 from blocks import MultiHeadAttention, TransformerBlock
-from minigrad import Module, Tensor
+from minigrad import Module, Tensor, no_grad
 
 
 @pytest.fixture
@@ -194,3 +198,118 @@ def test_reading_the_gradient_of_what_the_loss_does_not_depend_on(t):
     other = Tensor(1.0, requires_grad=True, name="other")
     t.sum().backward()
     assert other.grad is None
+
+
+def two_deep(tensor):
+    return math.fsum([tensor, 1.0])
+
+
+@pytest.mark.parametrize("convert", [float, math.exp, math.sqrt, math.floor, complex, two_deep])
+def test_cut_a_a_number_taken_out_of_the_graph_is_a_warning_with_the_line(convert):
+    x = Tensor(2.0, requires_grad=True, name="x")
+    for tensor, name in ((x, "x"), (x * 2, "multiply")):
+        with pytest.warns(
+            UserWarning, match=rf"{name} requires a gradient.*t\.exp\(\) for math\.exp.*t\.item\(\)"
+        ) as caught:
+            convert(tensor)
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        assert linecache.getline(__file__, caught[0].lineno).strip().startswith(("convert(tensor)", "return math.fsum"))
+
+
+def test_cut_a_what_is_only_shown_or_has_no_gradient_is_silent():
+    x = Tensor(2.5, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert x.item() == 2.5
+        assert "%.2f" % x == "2.50"  # noqa: UP031  (the old way is what is tried)
+        assert int(x) == 2 and bool(x) and x > 2
+        assert math.exp(x.detach()) == math.exp(Tensor(2.5)) == math.exp(2.5)
+        with no_grad():
+            assert math.exp(x) == math.exp(2.5)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (np.ones_like, [1, 1, 1]),
+        (np.zeros_like, [0, 0, 0]),
+        (lambda t: np.empty_like(t).shape, (3,)),
+        (lambda t: np.full_like(t, 7.0), [7, 7, 7]),
+        (np.argmax, 1),
+        (np.argmin, 0),
+        (lambda t: np.argmax(a=t, axis=-1), 1),
+        (np.argsort, [0, 2, 1]),
+        (np.isnan, [False, False, False]),
+        (np.isinf, [False, False, False]),
+        (np.isfinite, [True, True, True]),
+        (np.signbit, [True, False, False]),
+        (lambda t: np.allclose(t, t), True),
+        (lambda t: np.allclose([-1, 4, 2], t), True),
+        (lambda t: np.isclose(t, t * 2), [False, False, False]),
+        (lambda t: np.array_equal(t, t), True),
+        (np.shape, (3,)),
+        (np.ndim, 1),
+        (np.size, 3),
+        (np.count_nonzero, 3),
+        (np.nonzero, [[0, 1, 2]]),
+        (np.any, True),
+        (lambda t: np.greater(t, 0), [False, True, True]),
+        (lambda t: np.array([0.0, 5.0, 2.0]) >= t, [True, True, True]),
+        (np.logical_not, [False, False, False]),
+        (lambda t: np.equal.outer([4.0], t), [[False, True, False]]),
+        (lambda t: np.result_type(t) == np.float64, True),
+    ],
+)
+def test_cut_c_numpy_functions_whose_answer_has_no_gradient(function, expected):
+    t = Tensor([-1.0, 4.0, 2.0], requires_grad=True)
+    answer = function(t)
+    assert not isinstance(answer, Tensor)
+    np.testing.assert_array_equal(answer, expected)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda t: np.full_like(np.ones(2), t),
+        lambda t: np.full_like(t, t),
+        lambda t: np.add(t, np.ones(2)),
+        np.add.reduce,
+        lambda t: np.maximum(np.ones(2), t),
+        lambda t: np.multiply(np.ones(2), t, out=np.ones(2)),
+        np.round,
+        np.floor,
+        np.sort,
+        np.max,
+    ],
+)
+def test_cut_c_what_would_lose_a_gradient_is_still_refused(t, function):
+    with pytest.raises(TypeError, match="lose the gradient"):
+        function(t)
+
+
+def test_cut_c_an_array_on_the_left_is_still_the_tensors_own_operation(t):
+    for y, slope in (
+        (np.array([3.0, 4.0]) * t, [3, 4]),
+        (np.array([3.0, 4.0]) - t, [-1, -1]),
+        (np.float64(3) / t, [-3, -0.75]),
+        (np.array([[3.0, 4.0]]) @ t, [3, 4]),
+        (np.float32(2) ** t, np.log(2) * np.array([2.0, 4.0])),
+    ):
+        t.zero_grad()
+        y.sum().backward()
+        np.testing.assert_allclose(t.grad, slope)
+    array = np.ones(2)
+    with pytest.raises(TypeError):
+        array += t
+    np.testing.assert_array_equal(array, 1)
+
+
+def test_sml_b_plus_and_dates(t):
+    assert +t is t
+    (+t * 2).sum().backward()
+    assert t.grad.tolist() == [2, 2]
+    dates = np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")
+    assert (t == dates).tolist() == (t.data == dates).tolist() == [False, False]
+    assert (t != dates).tolist() == [True, True]
+    assert (t == np.array([1.0, 5.0])).tolist() == [True, False]

@@ -196,3 +196,15 @@ def test_a_function_of_an_op_is_taken_as_a_condition_and_fails_loudly():
     x = Tensor([1.0, 2.0], requires_grad=True)
     with pytest.raises(TypeError), break_at(add):
         x.softmax().norm().backward()
+
+
+@pytest.mark.parametrize("name", ["blocks[0].softmax", "blocks[0]*", "softmax", "blocks[?].softmax"])
+def test_brk_a_brackets_in_a_name_are_no_glob(name, stops):
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    with scope("blocks[0]"), break_at(name, backward=False):
+        x.softmax()
+    assert len(stops) == 1
+    with pytest.warns(UserWarning, match=r"names such as blocks\[0\]\.softmax"), break_at("blocks[1].softmax"):  # noqa: SIM117
+        with scope("blocks[0]"):
+            x.softmax()
+    assert len(stops) == 1

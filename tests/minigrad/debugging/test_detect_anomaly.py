@@ -344,3 +344,28 @@ def test_a_long_chain():
         for _ in range(20_000):
             y = y + 1.0
         y.backward()
+
+
+@pytest.mark.parametrize("with_backward", [True, False])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_ano_a_what_where_did_not_take_is_let_pass_without_a_backward_too(with_backward, recorded):
+    x = Tensor([0.5, 2.0], requires_grad=recorded)
+    with detect_anomaly():
+        loss = where(x.data > 1, log(x - 1), x).sum()
+        if with_backward and recorded:
+            loss.backward()
+    assert loss.item() == 0.5
+
+
+def test_ano_a_a_second_culprit_is_seen_after_one_that_did_no_harm():
+    x = Tensor([0.5, 2.0], requires_grad=True)
+    with pytest.raises(AnomalyError, match=r"forward of exp made inf") as error, detect_anomaly():
+        harmless = where(x.data > 1, log(x - 1), x)
+        (harmless * 10_000).exp()
+    assert error.value.anomaly.op.name == "exp"
+    assert [t.op.name for t in error.value.anomaly.tainted] == ["exp"]
+    with pytest.raises(AnomalyError, match="forward of log made") as error, detect_anomaly():
+        bad = log(x - 1)
+        where(x.data > 1, bad, x).sum()
+        bad.sum()  # this one is spoiled, and nothing made it good again
+    assert [t.op.name for t in error.value.anomaly.tainted] == ["log", "sum"]

@@ -3,6 +3,7 @@
 import copy
 import gc
 import inspect
+import math
 import pickle
 
 import numpy as np
@@ -536,3 +537,75 @@ def test_without_a_tensor_it_asks_about_the_start_of_the_stream():
     assert str(answer) == str(why(x, loss))
     with pytest.raises(ValueError, match="no residual was made"):
         why((x * 2).sum())
+
+
+def test_why_a_what_was_never_used_is_not_called_detached():
+    used, unused = leaf(1.0, 2.0, name="used"), leaf(1.0, 2.0, name="unused")
+    loss = used.sum() + (used * 2).detach().sum()
+    loss.backward()
+    assert why(unused, loss).verdict == "not used"
+    elsewhere = unused * 3
+    assert why(unused, loss).verdict == "not used"
+    assert why(elsewhere, loss).verdict == "not used"
+    lost = used.sum() + (unused * used).detach().sum()
+    lost.backward()
+    assert why(unused, lost).verdict == "detached"
+    assert "(unused * used).detach()" in str(why(unused, lost))
+
+
+def test_why_b_a_later_pass_over_a_shared_trunk():
+    """The first loss's part is 8 w = (8, 16); h keeps the second pass's 0, which says nothing of the first loss."""
+    w = leaf(1.0, 2.0, name="w")
+    h = w * 2
+    good, dead = (h * h).sum(), (-h).relu().sum()
+    good.backward()
+    dead.backward()
+    np.testing.assert_array_equal(w.grad, [8, 16])
+    for tensor in (w, h):
+        answer = why(tensor, good)
+        assert answer.verdict == "later pass"
+        assert "went through here" in str(answer)
+        assert "h = w * 2" in str(answer)
+    assert why(w, dead).verdict == "dead relu"
+    good.backward()
+    assert why(w, good).verdict == "fine"
+    assert why(w, dead).verdict == "later pass"
+
+
+def test_why_b_two_passes_over_one_graph_and_sums_that_round_are_no_later_pass():
+    w = Tensor(np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32), requires_grad=True)
+    h = w.tanh()
+    loss = sum(((h * float(k)).exp() for k in range(1, 9)), start=h).sum()
+    loss.backward()
+    loss.backward()
+    assert why(w, loss).verdict == "fine"
+    assert why(h, loss).verdict == "fine"
+
+
+@pytest.mark.filterwarnings("ignore:.*a Python number is a constant:UserWarning")  # wanted here
+def test_cut_a_a_number_that_was_read_is_known():
+    """y = e^x x has the slope (1 + x) e^x = 22.167 at 2; with math.exp a factor is a constant, and 7.389 arrives."""
+    x = leaf(2.0, name="x")
+    y = (math.exp(x) * x).sum()
+    y.backward()
+    assert x.grad[0] == pytest.approx(math.exp(2))
+    answer = why(x, y)
+    assert answer.verdict == "read as a number"
+    assert "y = (math.exp(x) * x).sum()" in str(answer)
+
+    w, scale = leaf(1.0, name="w"), leaf(2.0, name="scale")
+    inner = (w * math.exp(scale * 3)).sum()
+    inner.backward()
+    assert why(w, inner).verdict == "fine"
+    assert why(scale, inner).verdict == "read as a number"
+    assert "float() took the number out of multiply" in str(why(scale, inner))
+
+    z = leaf(1.0, name="z")
+    loss = (z * 2).sum()
+    loss.backward()
+    assert float(loss) == 2  # a look at the loss
+    assert why(z, loss).verdict == "fine"
+    again = (z * 3).sum()
+    z.zero_grad()
+    again.backward()
+    assert why(z, again).verdict == "fine"
