@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from blocks.attention import Attending, KeyValueCache
+from blocks.generation import as_prompts, as_tokens, check_sampling, continuation
 from blocks.layers import Dropout, Embedding, Linear
 from blocks.positions import Sinusoidal
 from blocks.transformer import Stack
@@ -164,18 +166,48 @@ class LanguageModel(Stack):
         """The probability of each next token at each position, (..., T, V); rows sum to 1. Arguments: see `forward`."""
         return softmax(self(tokens, mask, **options), axis=-1)
 
+    def generate(
+        self,
+        tokens: TensorLike | Sequence[Sequence[int]],
+        max_new_tokens: int,
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        stop: int | Collection[int] | None = None,
+        rng: Rng = None,
+        cache: bool = True,
+    ) -> Iterator[Any]:
+        """Continue the tokens: yields the new ones one by one, so that text can be shown as it is made.
 
-def as_tokens(tokens: TensorLike) -> np.ndarray:
-    """Tokens as an array (..., T), with T at least 1."""
-    try:
-        array = np.asarray(tokens.data if isinstance(tokens, Tensor) else tokens)
-    except ValueError as error:  # NumPy: an inhomogeneous shape
-        raise ValueError(
-            "LanguageModel: the sequences have different lengths. Pad them in front to one length, and say with "
-            "key_mask which tokens are real"
-        ) from error
-    if array.ndim == 0:
-        raise ValueError(f"LanguageModel: tokens are a sequence of integers, such as model([{array}]); got one number")
-    if array.shape[-1] == 0:
-        raise ValueError(f"LanguageModel: there are no tokens to read: their shape is {array.shape}")
-    return array
+        Each is drawn from the model's probabilities, is appended, and the model reads on. Dropout is off, and nothing
+        is recorded. Once there are more than max_length tokens the oldest are forgotten, and the rest is read anew.
+
+        Args:
+            tokens: one prompt (T,), or several, as an array (B, T) or as lists of different lengths.
+            max_new_tokens: how many at most.
+            temperature: scores are divided by it; below 1 likely tokens become likelier. 0 takes the most likely one.
+            top_k: only the k most likely tokens can be drawn.
+            top_p: only the most likely ones that together have this probability (Holtzman et al. 2020, nucleus).
+            stop: a token, or several: it is the last that is yielded.
+            rng: a NumPy Generator or a seed.
+            cache: whether keys and values of earlier tokens are kept. Without, all are read again for each new token:
+                the same tokens, more slowly.
+
+        Yields:
+            One prompt: the next token as an int. Several: an array (B,) of next tokens, in which a prompt that has
+            stopped goes on with its stop token until all have.
+
+        Raises:
+            ValueError: an empty prompt; temperature, top_k or top_p out of range.
+            IndexError: a token outside of 0 .. V-1.
+
+        >>> model = LanguageModel(vocab_size=10, max_length=8, n_blocks=2, d_model=4, n_heads=2, d_ff=8, rng=0)
+        >>> list(model.generate([1, 2, 3], 4, temperature=0))
+        [6, 6, 6, 2]
+        """
+        prompts, one = as_prompts(tokens)
+        check_sampling(max_new_tokens, temperature, top_k, top_p)
+        stops = list(stop) if isinstance(stop, Collection) else [] if stop is None else [stop]
+        sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "rng": np.random.default_rng(rng)}
+        return continuation(self, prompts, one, max_new_tokens, stops, cache, sampling)

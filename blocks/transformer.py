@@ -177,6 +177,6 @@ class Stack(Module):
         if cache is not None and len(cache) != len(self.blocks):
             raise ValueError(f"Stack: a cache for each of the {len(self.blocks)} blocks is needed; got {len(cache)}")
         for i, block in enumerate(self.blocks):
-            own: AttendingOn = {**options} if cache is None else {**options, "cache": cache[i]}
+            own: Any = options if cache is None else {**options, "cache": cache[i]}
             x = block(x, mask, **own)  # (..., T, d_model)
         return x if self.final_norm is None else self.final_norm(x)
