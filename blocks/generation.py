@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from blocks.attention import KeyValueCache
+from blocks.layers import Dropout
 from minigrad import Tensor, no_grad, softmax
 from minigrad.types import TensorLike
 
@@ -34,7 +35,7 @@ class Reader:
 
     def __init__(self, model, cache):
         self.model, self.uses_cache = model, cache
-        self.training = [module for _, module in model.modules() if module.training]
+        self.dropouts = [each for _, each in model.modules() if isinstance(each, Dropout) and each.p and each.training]
         self.forget()
 
     def forget(self):
@@ -49,16 +50,16 @@ class Reader:
         position_ids = np.maximum(is_real.cumsum(axis=1) - 1, 0)
         new = slice(self.n_read, None)
         key_mask = None if is_real.all() else is_real
-        for module in self.training:
-            module.training = False
+        for dropout in self.dropouts:
+            dropout.training = False
         try:
             with no_grad():
                 scores = self.model(
                     tokens[:, new], key_mask=key_mask, position_ids=position_ids[:, new], cache=self.cache
                 )
         finally:
-            for module in self.training:
-                module.training = True
+            for dropout in self.dropouts:
+                dropout.training = True
         self.n_read = tokens.shape[1] if self.uses_cache else 0
         return scores.data[:, -1]
 
