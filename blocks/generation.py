@@ -35,7 +35,7 @@ class Reader:
 
     def __init__(self, model, cache):
         self.model, self.uses_cache = model, cache
-        self.dropouts = [each for _, each in model.modules() if isinstance(each, Dropout) and each.p and each.training]
+        self.dropouts = [each for each in model.modules() if isinstance(each, Dropout) and each.p and each.training]
         self.forget()
 
     def forget(self):
