@@ -86,8 +86,8 @@ def load_gguf(path: str | Path, *, dtype: DTypeLike = np.float32) -> tuple[Langu
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is truncated, no GGUF file, of another architecture, quantised in an unknown way, or its weights or
-            its tokenizer do not fit; the message lists what differs.
+        ValueError: it is truncated, no GGUF file, of another architecture, quantised in an unknown way, or its weights
+            or its tokenizer do not fit; the message lists what differs.
         ImportError: gguf, tokenizers (or, for a chat, jinja2) is not installed.
     """
     path = Path(path)
@@ -110,10 +110,8 @@ def read_gguf(path):
         raise FileNotFoundError(f"{path}: there is no such file")
     try:
         return library.GGUFReader(path)
-    except (ValueError, KeyError, IndexError, TypeError, OverflowError) as error:  # as it comes upon what is not there
-        raise ValueError(
-            f"{path}: truncated, not a GGUF file, or of a quantisation that is unknown: {error}"
-        ) from error
+    except (ValueError, KeyError, IndexError, TypeError, OverflowError) as error:  # whatever it stumbled over
+        raise ValueError(f"{path}: truncated, not a GGUF file, or quantised in an unknown way: {error}") from error
 
 
 def dequantised(reader, path):

@@ -65,8 +65,8 @@ def load_gpt2(folder: str | Path, *, dtype: DTypeLike = np.float32) -> LanguageM
 def save_gpt2(model: LanguageModel, folder: str | Path) -> None:
     """Write a language model as a folder in GPT-2's layout, which `transformers` opens, and `load_gpt2`.
 
-    The model is one that GPT-2 could be: pre-norm blocks, causal, the tanh form of gelu (or relu, silu), learned positions,
-    biases. The folder is made if there is none; each file is written whole or not at all.
+    The model is one that GPT-2 could be: causal pre-norm blocks with the tanh form of gelu (or relu, silu), learned
+    positions and biases. The folder is made if there is none; each file is written whole or not at all.
 
     Raises:
         ValueError: the model has parameters that GPT-2 has not, or lacks some, or has another activation or norm.
@@ -89,9 +89,10 @@ def gpt2_config(model: LanguageModel, tied: bool) -> dict[str, Any]:
         ValueError: the model is none that GPT-2 could be.
     """
     first = model.blocks[0]
+    network: Any = first.feed_forward
     vocab_size, d_model = model.tokens.weight.shape
     names = {ours: theirs for theirs, ours in reversed(ACTIVATIONS.items())}
-    activation = names.get(getattr(first.feed_forward.activation, "__name__", ""))
+    activation = names.get(network.activation.__name__)
     if first.norm != "pre" or not first.attention.causal or activation is None:
         raise ValueError("save_gpt2: GPT-2 has causal pre-norm blocks with the tanh form of gelu; this model has not")
     return {
@@ -102,7 +103,7 @@ def gpt2_config(model: LanguageModel, tied: bool) -> dict[str, Any]:
         "n_embd": d_model,
         "n_layer": len(model.blocks),
         "n_head": first.attention.n_heads,
-        "n_inner": first.feed_forward.up.weight.shape[1],
+        "n_inner": network.up.weight.shape[1],
         "activation_function": activation,
         "layer_norm_epsilon": first.attention_norm.eps,
         "tie_word_embeddings": tied,

@@ -16,7 +16,7 @@ class Place(NamedTuple):
     """Where one array of a file belongs.
 
     Attributes:
-        ours: the parameter; or several, which the file has side by side along the last axis, such as query, key and value.
+        ours: the parameter; or several that the file has side by side along the last axis, as query, key and value.
         turned: the file has a matrix as (out, in), and ours is (in, out).
     """
 

@@ -24,7 +24,8 @@ def load_torch_state(module: Module, state: Mapping[str, Any]) -> None:
     | `TransformerBlock` | `nn.TransformerEncoderLayer`; `norm="pre"` is its `norm_first=True` |
     | `Stack` | `nn.TransformerEncoder`; `final_norm=True` is its `norm=nn.LayerNorm(d_model)` |
 
-    PyTorch's "gelu" is the exact one. A state dict says nothing of heads, activation, eps and dropout: build ours alike.
+    PyTorch's "gelu" is our "gelu_exact". A state dict says nothing of heads, activation, eps and dropout: build ours
+    alike.
 
     Args:
         module: of one of these classes.
@@ -99,7 +100,7 @@ def block_layout(block, theirs, ours):
 
 def stack_layout(stack):
     """`nn.TransformerEncoder`."""
-    layout: Layout = {}
+    layout = {}
     for i, block in enumerate(stack.blocks):
         layout |= block_layout(block, f"layers.{i}", f"blocks.{i}")
     return layout | norm("norm", "final_norm") if stack.final_norm else layout

@@ -48,7 +48,7 @@ def assert_alike(ours, theirs, call=None):
     np.testing.assert_allclose(x.grad, their_x.grad.numpy(), **EXACT)
     for name, array in torch_state(ours).items():
         np.testing.assert_array_equal(array, theirs.state_dict()[name].numpy(), err_msg=name)
-    for name, parameter in ours.named_parameters():  # the gradients, in the layout of the weights
+    for parameter in ours.parameters():  # the gradients, in the layout of the weights
         parameter.data = parameter.grad
     for name, array in torch_state(ours).items():
         theirs_there = dict(theirs.named_parameters())[name]

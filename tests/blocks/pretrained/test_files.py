@@ -12,7 +12,7 @@ from blocks.pretrained.files import read_config
 from blocks.pretrained.torch_layers import load_torch_state, torch_state
 from minigrad import Module, Parameter
 
-safetensors = pytest.importorskip("safetensors", reason="pretrained weights: pip install -e '.[weights]'")
+pytest.importorskip("safetensors", reason="pretrained weights: pip install -e '.[weights]'")
 
 
 def test_arrays_come_back_as_they_were(tmp_path):
@@ -26,16 +26,20 @@ def test_arrays_come_back_as_they_were(tmp_path):
         np.testing.assert_array_equal(back[name], array)
 
 
+def write_by_hand(path, header, data):
+    """The format: the header's length in 8 bytes, the header as JSON, the arrays' bytes."""
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
 def test_half_precision_is_widened(tmp_path):
     values = np.array([1.0, -2.5, 65504.0, 2.0**-24, np.inf], np.float32)
     upper_halves = (np.array([1.0, -2.5, 3e38, 1e-40], np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    content = safetensors.serialize(
-        {
-            "half": {"dtype": "float16", "shape": [5], "data": values.astype(np.float16).tobytes()},
-            "brain": {"dtype": "bfloat16", "shape": [2, 2], "data": upper_halves.tobytes()},
-        }
-    )
-    (tmp_path / "x.safetensors").write_bytes(content)
+    header = {
+        "half": {"dtype": "F16", "shape": [5], "data_offsets": [0, 10]},
+        "brain": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [10, 18]},
+    }
+    write_by_hand(tmp_path / "x.safetensors", header, values.astype(np.float16).tobytes() + upper_halves.tobytes())
     back = read_safetensors(tmp_path / "x.safetensors")
     assert back["half"].dtype == back["brain"].dtype == np.float32
     np.testing.assert_array_equal(back["half"], values)
@@ -50,6 +54,13 @@ def test_a_module_saves_its_parameters_and_takes_them_back(tmp_path):
     twin.load_state_dict(read_safetensors(tmp_path / "block.safetensors"))
     for name, array in block.state_dict().items():
         np.testing.assert_array_equal(twin.state_dict()[name], array)
+
+
+def test_a_dtype_that_numpy_lacks(tmp_path):
+    header = {"tiny": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}
+    write_by_hand(tmp_path / "x.safetensors", header, bytes(2))
+    with pytest.raises(ValueError, match="tiny is stored as F8_E4M3; read here are BF16, F64"):
+        read_safetensors(tmp_path / "x.safetensors")
 
 
 @pytest.mark.parametrize("content", [b"", b"no weights", b"\x08" + bytes(20)])
