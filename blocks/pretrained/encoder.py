@@ -72,6 +72,8 @@ class SentenceEncoder(Stack):
     def tokenize(self, text: str) -> np.ndarray:
         """The text's tokens as integers, (T,), with those that mark its beginning and its end."""
         tokens = np.array(self.tokenizer.encode(text).ids)
+        if not len(tokens):
+            raise ValueError(f"encode: there are no tokens in {text!r}")
         n_positions = self.positions.weight.shape[0]
         if len(tokens) > n_positions:
             raise ValueError(f"encode: this text has {len(tokens)} tokens, but there are only {n_positions} positions")

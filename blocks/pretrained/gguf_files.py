@@ -97,9 +97,9 @@ def load_gguf(path: str | Path, *, dtype: DTypeLike = np.float32) -> tuple[Langu
     tokenizer = read_chat_tokenizer(settings, path)
     vocab_size = int(settings.get("llama.vocab_size", tokenizer.vocab_size))
     check_tokenizer(tokenizer.tokenizer, vocab_size, path)
-    arrays = dequantised(reader, path)
-    model = llama(settings, path, vocab_size, tied="output.weight" not in arrays, dtype=dtype)
-    fill(model, arrays, llama_layout(model), path, IGNORED)
+    tied = all(tensor.name != "output.weight" for tensor in reader.tensors)
+    model = llama(settings, path, vocab_size, tied, dtype)
+    fill(model, dequantised(reader, path), llama_layout(model), path, IGNORED)
     return model, tokenizer
 
 
