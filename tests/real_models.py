@@ -1,4 +1,4 @@
-"""The two real models, each read once for all tests; without their packages a test is skipped, and says what to install."""
+"""The two real models, each read once for all tests; a test without their packages is skipped, and says why."""
 
 from functools import cache
 

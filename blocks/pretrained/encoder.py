@@ -67,7 +67,7 @@ class SentenceEncoder(Stack):
         padded = np.array([np.pad(tokens, (0, length - len(tokens))) for tokens in sequences])  # (B, T)
         real = np.arange(length) < np.array([[len(tokens)] for tokens in sequences])  # (B, T)
         weights = (real / real.sum(axis=-1, keepdims=True)).astype(self.tokens.weight.dtype)  # each row sums to 1
-        return (self(padded, real[:, None, :]) * weights[..., None]).sum(axis=-2)  # (B, d_model)
+        return (self(padded, key_mask=real) * weights[..., None]).sum(axis=-2)  # (B, d_model)
 
     def tokenize(self, text: str) -> np.ndarray:
         """The text's tokens as integers, (T,), with those that mark its beginning and its end."""
@@ -79,9 +79,14 @@ class SentenceEncoder(Stack):
             raise ValueError(f"encode: this text has {len(tokens)} tokens, but there are only {n_positions} positions")
         return tokens
 
-    def forward(self, tokens: TensorLike, mask: TensorLike | None = None) -> Tensor:
-        """A vector for each token: (..., T) in, (..., T, d_model) out. For `mask` see `MultiHeadAttention.forward`."""
-        return super().forward(self.embed(tokens), mask)
+    def forward(  # type: ignore[override]  # an encoder is a stack that reads tokens
+        self, tokens: TensorLike, mask: TensorLike | None = None, **options: Any
+    ) -> Tensor:
+        """A vector for each token: (..., T) in, (..., T, d_model) out.
+
+        `mask` and the options (`key_mask`, `score_bias`) are those of `MultiHeadAttention.forward`.
+        """
+        return super().forward(self.embed(tokens), mask, **options)
 
     def embed(self, tokens: TensorLike, token_types: ArrayLike = 0) -> Tensor:
         """What the first block reads, norm(token + position + token type), (..., T, d_model).

@@ -99,7 +99,7 @@ def gpt2_config(model: LanguageModel, tied: bool) -> dict[str, Any]:
         "model_type": "gpt2",
         "architectures": ["GPT2LMHeadModel"],
         "vocab_size": vocab_size,
-        "n_positions": model.positions.weight.shape[0],
+        "n_positions": model.max_length,
         "n_embd": d_model,
         "n_layer": len(model.blocks),
         "n_head": first.attention.n_heads,

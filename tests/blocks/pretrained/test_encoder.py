@@ -100,7 +100,7 @@ def test_texts_that_are_refused(encoder):
 
 def test_a_tokenizer_that_does_not_belong(folder):
     word_tokenizer({**WORDS, "more": 5}).save(str(folder / "tokenizer.json"))
-    with pytest.raises(ValueError, match="does not belong to the model: it has 6 tokens, .* 5 rows"):
+    with pytest.raises(ValueError, match=r"does not belong to the model: it has 6 tokens, .* 5 rows"):
         load_sentence_encoder(folder)
     (folder / "tokenizer.json").write_text('{"version": "1.0", "tru', encoding="utf-8")
     with pytest.raises(ValueError, match=r"tokenizer\.json: truncated, or not a tokenizer"):
@@ -117,7 +117,7 @@ def test_a_tokenizer_that_does_not_belong(folder):
         ({"hidden_act": "relu"}, "hidden_act is 'relu'; read here is 'gelu'"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
         ({"num_hidden_layers": 3}, r"missing: encoder\.layer\.2\.attention\.self\.query\.weight \(8, 8\)"),
-        ({"intermediate_size": 10}, r"encoder\.layer\.0\.intermediate\.dense\.weight is \(12, 8\), should be \(10, 8\)"),
+        ({"intermediate_size": 10}, r"intermediate\.dense\.weight is \(12, 8\), should be \(10, 8\)"),
     ],
 )
 def test_a_folder_that_is_not_what_it_says(change, message, folder):

@@ -160,7 +160,7 @@ def test_a_quantisation_that_is_unknown(tmp_path):
     kind = content.index(name) + len(name) + 4 + 8  # behind the name: the number of axes, one length, the type
     content[kind : kind + 4] = (77).to_bytes(4, "little")
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="quantised in an unknown way: .*77.* is not a valid GGMLQuantizationType"):
+    with pytest.raises(ValueError, match=r"quantised in an unknown way: .*77.* is not a valid GGMLQuantizationType"):
         load_gguf(path)
     content[kind : kind + 4] = int(gguf.GGMLQuantizationType.I32).to_bytes(4, "little")
     path.write_bytes(content)
