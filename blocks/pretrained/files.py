@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from minigrad import Module
-from minigrad.drawing.files import check_place, write_whole
+from minigrad.files import check_place, write_whole
 
 DTYPES = {  # as safetensors names them; BF16 is read by hand, since NumPy lacks it
     **{"F64": np.float64, "F32": np.float32, "F16": np.float16},

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from blocks.language_model import LanguageModel
 from blocks.pretrained.files import read_config, read_weights, save_safetensors, setting
 from blocks.pretrained.layout import Layout, Place, fill, linear, norm, stored
-from minigrad.drawing.files import write_whole
+from minigrad.files import write_whole
 
 ACTIVATIONS = {"gelu_new": "gelu", "gelu_pytorch_tanh": "gelu", "relu": "relu", "silu": "silu"}  # theirs: ours
 VARIANTS = {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False, "add_cross_attention": False}

@@ -14,6 +14,7 @@ from minigrad import cross_entropy
 torch = pytest.importorskip("torch", reason="parity with PyTorch: pip install torch==2.13.0")
 transformers = pytest.importorskip("transformers", reason="parity with transformers: pip install transformers")
 pytest.importorskip("safetensors", reason="pretrained weights: pip install -e '.[weights]'")
+pytestmark = pytest.mark.filterwarnings("ignore::EncodingWarning")  # transformers reads a file without naming it
 
 TOKENS = np.array([[5, 1, 4, 1, 5, 9, 2, 6], [3, 5, 8, 9, 7, 9, 3, 2]])
 

@@ -9,6 +9,7 @@ from tests.real_models import minilm, minilm_folder
 
 torch = pytest.importorskip("torch", reason="parity with PyTorch: pip install torch==2.13.0")
 transformers = pytest.importorskip("transformers", reason="parity with transformers: pip install transformers")
+pytestmark = pytest.mark.filterwarnings("ignore::EncodingWarning")  # transformers reads a file without naming it
 
 TEXTS = ["A dog runs in the park.", "Interest rates rose by 0.25 % in May", "naïve", "The chain rule, again. " * 5]
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
