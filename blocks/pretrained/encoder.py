@@ -105,9 +105,8 @@ class SentenceEncoder(Stack):
 def load_sentence_encoder(folder: str | Path, *, dtype: DTypeLike = np.float32) -> SentenceEncoder:
     """The sentence encoder in a folder with `config.json`, `model.safetensors` and `tokenizer.json`, in BERT's layout.
 
-    >>> encoder = load_sentence_encoder(folder)                 # doctest: +SKIP
-    >>> encoder.encode("A cat sat on the mat.").shape           # doctest: +SKIP
-    (384,)
+        encoder = load_sentence_encoder(folder)
+        encoder.encode("A cat sat on the mat.").shape  # (384,)
 
     Raises:
         FileNotFoundError: one of the three is missing.

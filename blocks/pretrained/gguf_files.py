@@ -79,10 +79,10 @@ def load_gguf(path: str | Path, *, dtype: DTypeLike = np.float32) -> tuple[Langu
 
     Pre-norm blocks with RMS norm, rotary positions, grouped-query attention and SwiGLU (Touvron et al. 2023).
 
-    >>> model, tokenizer = load_gguf(path)                                  # doctest: +SKIP
-    >>> prompt = tokenizer.encode(tokenizer.chat("What is a gradient?"))    # doctest: +SKIP
-    >>> for token in model.generate(prompt, 50, temperature=0, stop=tokenizer.end):   # doctest: +SKIP
-    ...     print(tokenizer.decode(token), end="")
+        model, tokenizer = load_gguf(path)
+        prompt = tokenizer.encode(tokenizer.chat("What is a gradient?"))
+        for token in model.generate(prompt, 50, temperature=0, stop=tokenizer.end):
+            print(tokenizer.decode(token), end="")
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -24,9 +24,8 @@ def load_gpt2(folder: str | Path, *, dtype: DTypeLike = np.float32) -> LanguageM
     Pre-norm blocks, learned positions, the tanh form of gelu, and the token embedding again as the output.
     (Radford et al. 2019.)
 
-    >>> model = load_gpt2(folder)                               # doctest: +SKIP
-    >>> model.probabilities([464, 3290]).shape                  # doctest: +SKIP
-    (2, 50257)
+        model = load_gpt2(folder)
+        model.probabilities([464, 3290]).shape  # (2, 50257)
 
     Raises:
         FileNotFoundError: a file is missing.
