@@ -16,9 +16,10 @@ import numpy as np
 from minigrad.arrays import norm
 from minigrad.backprop import Step, first_gradient, total
 from minigrad.drawing.diagram.renderer import RendererError
-from minigrad.drawing.labels import clean, details_of, place_text, shape_text, title_of
+from minigrad.drawing.labels import clean, details_of, number_text, place_text, shape_text, title_of
 from minigrad.drawing.stepper.formulas import formulas_and_notes
 from minigrad.drawing.stepper.layout import layouts
+from minigrad.drawing.stepper.sources import Sources, saved_arrays
 from minigrad.drawing.values import as_matrix, color_bound, spoiled_tensors, statistics, strength
 from minigrad.drawing.view import View, kind_shown
 from minigrad.graph import Graph, kind_of
@@ -32,7 +33,7 @@ LONGEST = 64  # cells in a row or column
 GRAINS = ((32, 1024), (16, 256), (8, 256), (8, 64), (4, 16))  # tiles in a row or column, numbers of a whole array
 
 
-def page_data(output, title=None):
+def page_data(output, title=None, labels=()):
     """All that the page shows of the passes from the leaves to `output`, a tensor or several, and back.
 
     Raises:
@@ -48,6 +49,7 @@ def page_data(output, title=None):
     tensors = [node.tensor.data for node in graph.nodes]
     gradients = [array for step in walked for array in (step.grad_output, *step.grad_inputs) if array is not None]
     arrays = PageArrays(*grain_for(tensors + gradients))
+    sources = Sources()
     numbers = numbers_behind(graph)
     try:
         (pictures, n_levels, picture_of), no_picture = layouts(graph, numbers), None
@@ -60,7 +62,9 @@ def page_data(output, title=None):
         "nodes": nodes_data(graph, arrays, rules, numbers),
         "edges": edges_data(graph, walked),
         "boxes": boxes_data(graph, picture_of),
-        "steps": forward_data(graph) + backward_data(graph, walked, arrays),
+        "steps": forward_data(graph) + backward_data(graph, walked, arrays, sources),
+        "patterns": sources.patterns,
+        "labels": [clean(label, 20) for label in labels],
         "rules": rules.entries,
         "pictures": pictures,
         "levels": n_levels,
@@ -253,21 +257,92 @@ class KeptGradient:
         return self.grad
 
 
-def backward_data(graph, walked, arrays):
+def backward_data(graph, walked, arrays, sources):
     """The steps back, each with what it delivers to the inputs of its op, and their sums by then."""
-
-    def places(some):
-        return [None if array is None else arrays.add(array) for array in some]
-
+    arrived = delivered_along(graph, walked)
     return [
         {
             "phase": "backward",
             "node": graph.node_of[step.tensor].id,
             "gradient": arrays.add(step.grad_output),
-            "delivered": places(step.grad_inputs),
-            "soFar": places(so_far),
+            "parts": parts_data(step.grad_output, arrived[step.tensor], arrays),
+            "saved": [[name, arrays.add(array)] for name, array in saved_arrays(step.op).items()],
+            "delivered": places(step.grad_inputs, arrays),
+            "soFar": places(so_far, arrays),
+            "madeOf": made_of(step, arrays, sources),
+            "meets": meeting(step, graph, arrived),
         }
         for step, so_far in zip(walked, sums_so_far(walked), strict=True)
+    ]
+
+
+def places(some, arrays):
+    return [None if array is None else arrays.add(array) for array in some]
+
+
+def delivered_along(graph, walked):
+    """For each tensor what arrived at it, as pairs of the edge and the gradient, in the order of the pass."""
+    grads = {(step.tensor, i): grad for step in walked for i, grad in enumerate(step.grad_inputs)}
+    arrived = {node.tensor: [] for node in graph.nodes}
+    for edge in sorted(graph.edges, key=lambda edge: (-edge.target.op.number, edge.index)):
+        grad = grads.get((edge.target.tensor, edge.index))
+        if grad is not None:
+            arrived[edge.source.tensor].append((edge, grad))
+    return arrived
+
+
+def parts_data(whole, arrived, arrays):
+    """What came back to a tensor that several ops read, along each edge; a residual's branch in total too."""
+    if len(arrived) < 2:
+        return []
+    parts = [{"edge": edge.id, "way": edge.way, **part_data(grad, whole, arrays)} for edge, grad in arrived]
+    branch = [grad for edge, grad in arrived if not edge.is_skip]
+    if 1 < len(branch) < len(arrived):
+        parts.append({"edge": None, "way": "branch", **part_data(sum(branch[1:], branch[0]), whole, arrays)})
+    return parts
+
+
+def part_data(grad, whole, arrays):
+    return {"gradient": arrays.add(np.asarray(grad)), "share": share_of(grad, whole), "norm": number_text(norm(grad))}
+
+
+def share_of(part, whole):
+    """How far a part goes along the whole: `part . whole / |whole|^2`, None if that is no number."""
+    part, whole = (np.asarray(array, np.float64).ravel() for array in (part, whole))
+    bound = float(np.abs(whole).max(initial=0.0))
+    if not (bound and np.isfinite(bound) and np.isfinite(part).all()):
+        return None
+    whole = whole / bound  # so that no square is too small or too large
+    return float(part @ whole / bound / (whole @ whole))
+
+
+def meeting(step, graph, arrived):
+    """Where skip and branch of a residual come together again on the way back, and their shares; None at other ops."""
+    node = graph.node_of[step.tensor]
+    if not node.is_residual:
+        return None
+    skip = step.op.inputs[step.op.SKIP]
+    parts = {True: [], False: []}
+    for edge, grad in arrived[skip]:
+        parts[edge.is_skip].append(grad)
+    if not (parts[True] and parts[False]):
+        return None
+    over, through = (sum(some[1:], some[0]) for some in (parts[True], parts[False]))
+    whole = over + through
+    ways = [{"norm": number_text(norm(part)), "share": share_of(part, whole)} for part in (over, through)]
+    return {"node": graph.node_of[skip].id, "skip": ways[0], "branch": ways[1], "norm": number_text(norm(whole))}
+
+
+def made_of(step, arrays, sources):
+    """For each input what its gradient was made of: pairs of a saved array (-1 for dL/dy) and a pattern."""
+    if step.op is None:
+        return []
+    names = [None, *saved_arrays(step.op)]
+    return [
+        [[names.index(name) - 1, place] for name, place in found.items()]
+        if grad is not None and arrays.is_exact(grad)
+        else []
+        for found, grad in zip(sources.of(step.op, step.grad_output), step.grad_inputs, strict=True)
     ]
 
 
@@ -354,6 +429,10 @@ class PageArrays:
             "isSpoiled": not given_inf and not bool(np.isfinite(array).all()),
             "numbers": base64.b64encode(cells.astype("<f8").tobytes()).decode(),
         }
+
+    def is_exact(self, array):
+        """Whether every number of it is there."""
+        return self.tile(as_matrix(array)) == [1, 1]
 
     def tile(self, rows):
         """Height and width of the tiles; 1 by 1 where every number has a cell of its own."""

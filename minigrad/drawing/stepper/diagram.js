@@ -1,7 +1,12 @@
 // The graph as a picture: Graphviz said where things stand, the rest is done here.
 
 const LARGEST_SCALE = 1.35;
-const SMALLEST_SCALE = 0.95; // below that the text is too small, and the frame scrolls instead
+const SMALLEST_TEXT = 8; // in the picture's own units
+
+/** Below this scale the text is too small, and the frame scrolls instead; on a phone it has 11 px. */
+function smallestScale() {
+  return matchMedia("(max-width: 800px)").matches ? 11 / SMALLEST_TEXT : 0.95;
+}
 
 class Diagram {
   /** `choose(node)` is called with a node that was chosen, `open(box)` and `close(box)` with a box. */
@@ -31,8 +36,8 @@ class Diagram {
       ...this.arrows.map(({ group }) => group),
       ...this.items.values(),
     );
-    this.drawing.style.minWidth = `${SMALLEST_SCALE * width}px`;
-    this.drawing.style.maxWidth = `${LARGEST_SCALE * width}px`;
+    this.drawing.style.minWidth = `${smallestScale() * width}px`;
+    this.drawing.style.maxWidth = `${Math.max(LARGEST_SCALE, smallestScale()) * width}px`;
     this.frame.replaceChildren(this.drawing);
     this.stops = [...this.boxes.keys(), ...this.items.keys()].sort((a, b) => this.top(a) - this.top(b));
     this.rove(this.stops[0]);
@@ -174,7 +179,8 @@ class Diagram {
     for (const [id, element] of this.items) {
       const nodes = this.contents.get(id);
       element.classList.toggle("current", nodes.includes(node));
-      element.classList.toggle("done", nodes.every((inner) => isDone(inner, place)));
+      const stepped = nodes.filter((inner) => STEP_OF[phase].has(inner)); // a constant has no step back
+      element.classList.toggle("done", stepped.length > 0 && stepped.every((inner) => isDone(inner, place)));
       element.classList.toggle("spoiled", nodes.some((inner) => isSpoiled(inner, place)));
     }
     for (const { edges, group } of this.arrows) this.updateArrow(group, edges, place);

@@ -3,8 +3,9 @@
 const WIDEST_TABLE = 8;
 const MOST_IN_TABLE = 96;
 
-/** An array of the page under a caption, with its scale and a line that reads out the number pointed at. */
-function arrayFigure(caption, array) {
+/** An array of the page under a caption, with its scale and a line that reads out the number pointed at.
+ *  `pointed` is called with the place of that number, -1 for none. */
+function arrayFigure(caption, array, pointed = () => {}) {
   const numbers = numbersOf(array);
   const readout = element("output", { class: "readout" });
   const figure = element("figure", { class: "array" }, element("figcaption", {}, ...caption), readout);
@@ -15,7 +16,8 @@ function arrayFigure(caption, array) {
   const isExact = array.tile.join() === "1,1";
   const fits = array.grid[1] <= WIDEST_TABLE && numbers.length <= MOST_IN_TABLE;
   const cells = isExact && fits ? new NumberTable(array, numbers) : new ColourMap(array, numbers);
-  makeReadable(cells, readout, array, numbers);
+  makeReadable(cells, readout, array, numbers, pointed);
+  if (isExact) figure.cells = cells;
   readout.before(cells.element);
   if (numbers.length > 1) readout.before(scaleOf(array, numbers));
   return figure;
@@ -41,14 +43,17 @@ class NumberTable {
     const [rows, columns] = array.grid;
     const height = matrixHeight(array);
     this.cells = Array.from(numbers, (value) => this.cell(value, array));
+    const labels = labelsOf(array);
     const lines = Array.from({ length: rows }, (_, row) => {
       const isFirst = height > 0 && row > 0 && row % height === 0;
-      const cells = this.cells.slice(row * columns, (row + 1) * columns);
+      const head = labels.rows ? [element("th", { scope: "row" }, labels.rows[row % labels.rows.length])] : [];
+      const cells = [...head, ...this.cells.slice(row * columns, (row + 1) * columns)];
       return element("tr", isFirst ? { class: "next-matrix" } : {}, ...cells);
     });
     const { exponent } = styleFor(array.bound);
     const power = exponent === 0 ? [] : [element("caption", {}, typeset(`each × 1e${exponent}`))];
-    this.element = element("table", { class: "numbers" }, ...power, element("tbody", {}, ...lines));
+    const heads = labels.columns ? [element("tr", {}, element("td", {}), ...labels.columns.map(columnHead))] : [];
+    this.element = element("table", { class: "numbers" }, ...power, element("tbody", {}, ...heads, ...lines));
   }
 
   cell(value, { bound, isSpoiled }) {
@@ -65,6 +70,23 @@ class NumberTable {
   mark(place) {
     this.cells.forEach((cell, i) => cell.classList.toggle("cursor", i === place));
   }
+
+  light(places) {
+    const lit = new Set(places);
+    this.cells.forEach((cell, i) => cell.classList.toggle("read", lit.has(i)));
+  }
+}
+
+function columnHead(label) {
+  return element("th", { scope: "col" }, label);
+}
+
+/** The tokens beside the rows of an array with one row for each of them, and above the columns of attention weights. */
+function labelsOf({ shape, tile }) {
+  const tokens = DATA.labels;
+  const isOf = (length) => tokens.length > 0 && length === tokens.length && tile.join() === "1,1";
+  const rows = shape.length > 1 && isOf(shape.at(-2)) ? tokens : null;
+  return { rows, columns: rows && isOf(shape.at(-1)) ? tokens : null };
 }
 
 class ColourMap {
@@ -115,15 +137,27 @@ class ColourMap {
 
   mark(place) {
     this.cursor.hidden = place < 0;
-    this.cursor.style.left = `${(100 * (place % this.columns)) / this.columns}%`;
-    this.cursor.style.top = `${(100 * Math.floor(place / this.columns)) / this.rows}%`;
-    this.cursor.style.width = `${100 / this.columns}%`;
-    this.cursor.style.height = `${100 / this.rows}%`;
+    this.frame(this.cursor, place);
+  }
+
+  light(places) {
+    this.element.querySelectorAll(".read").forEach((frame) => frame.remove());
+    const frames = places.map(() => element("span", { class: "read" }));
+    frames.forEach((frame, i) => this.frame(frame, places[i]));
+    this.element.append(...frames);
+  }
+
+  /** Put a frame around one cell. */
+  frame({ style }, place) {
+    style.left = `${(100 * (place % this.columns)) / this.columns}%`;
+    style.top = `${(100 * Math.floor(place / this.columns)) / this.rows}%`;
+    style.width = `${100 / this.columns}%`;
+    style.height = `${100 / this.rows}%`;
   }
 }
 
 /** Let a mouse or the arrow keys go from number to number. */
-function makeReadable(cells, readout, array, numbers) {
+function makeReadable(cells, readout, array, numbers, pointed) {
   const [rows, columns] = array.grid;
   const atRest = restingText(array);
   let place = -1;
@@ -131,6 +165,7 @@ function makeReadable(cells, readout, array, numbers) {
   function point(to) {
     place = to;
     cells.mark(place);
+    pointed(place);
     readout.textContent = place < 0 ? atRest : `${placeText(array, place)} ${numbers[place]}`;
   }
 
@@ -161,7 +196,8 @@ function restingText(array) {
 }
 
 /** The index of a cell as Python writes it; for a tile, its rows and columns. */
-function placeText({ shape, grid: [, columns], tile: [height, width] }, place) {
+function placeText(array, place) {
+  const { shape, grid: [, columns], tile: [height, width] } = array;
   let row = Math.floor(place / columns);
   const column = place % columns;
   if (height * width > 1) return `${span("row", row, height)}, ${span("column", column, width)}:`;
@@ -171,7 +207,9 @@ function placeText({ shape, grid: [, columns], tile: [height, width] }, place) {
     index.unshift(row % length);
     row = Math.floor(row / length);
   }
-  return `[${index.join(", ")}] =`;
+  const { rows, columns: above } = labelsOf(array);
+  const tokens = rows ? ` ${rows[index.at(-2)]}${above ? ` to ${above[index.at(-1)]}` : ""}` : "";
+  return `[${index.join(", ")}]${tokens} =`;
 }
 
 function span(word, place, length) {

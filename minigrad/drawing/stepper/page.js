@@ -1,6 +1,7 @@
 // The page: one number says which step is shown, and everything follows from it.
 
 const PAUSE = 1200; // milliseconds between steps while playing
+const HAS_ADDRESS = location.protocol !== "about:"; // in the frame of a notebook a page has none of its own
 const by = (id) => document.getElementById(id);
 
 class Page {
@@ -26,9 +27,9 @@ class Page {
   listen() {
     const actions = {
       first: () => this.go(0),
-      previous: () => this.go(this.place - 1),
+      previous: () => this.go(this.neighbour(-1)),
       play: () => this.play(this.timer === null),
-      next: () => this.go(this.place + 1),
+      next: () => this.go(this.neighbour(1)),
       last: () => this.go(STEPS.length - 1),
       turn: () => this.turn(),
     };
@@ -36,6 +37,7 @@ class Page {
     by("slider").addEventListener("input", () => this.go(by("slider").valueAsNumber - 1));
     by("level").addEventListener("change", () => this.showLevel(by("level").value));
     by("jump").addEventListener("change", () => this.jump(by("jump").value));
+    document.addEventListener("click", (event) => this.follow(event));
     addEventListener("hashchange", () => this.goToHash());
     addEventListener("keydown", (event) => this.onKey(event, actions));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.go(this.place));
@@ -62,7 +64,7 @@ class Page {
     const { phase, node } = STEPS[this.place];
     const spoiled = isSpoiled(node, this.place) ? ", which has a NaN or inf" : "";
     const text = `Step ${this.place + 1} of ${STEPS.length}, ${phase}: ${DATA.nodes[node].path}${spoiled}`;
-    history.replaceState(null, "", `#step=${this.place + 1}`);
+    if (HAS_ADDRESS) history.replaceState(null, "", `#step=${this.place + 1}`);
     document.body.className = phase;
     by("slider").value = this.place + 1;
     by("slider").setAttribute("aria-valuetext", text);
@@ -77,8 +79,23 @@ class Page {
   }
 
   goToHash() {
-    const match = /^#step=(\d+)$/.exec(location.hash);
-    this.go(match ? Number(match[1]) - 1 : 0);
+    this.go(stepIn(location.hash) ?? 0);
+  }
+
+  /** A link to a step is followed here: in a notebook it would lead to the page around this one. */
+  follow(event) {
+    const place = stepIn(event.target.closest("a")?.getAttribute("href") ?? "");
+    if (place === null) return;
+    event.preventDefault();
+    this.go(place);
+  }
+
+  /** The next step, or the one before; those of parameters are passed over if they are not wanted. */
+  neighbour(way) {
+    const isPassed = ({ node }) => !by("parameters").checked && DATA.nodes[node].kind === "parameter";
+    let place = this.place + way;
+    while (place in STEPS && isPassed(STEPS[place])) place += way;
+    return place in STEPS ? place : this.place;
   }
 
   /** The step of a node in the pass that is shown; a node that no gradient reaches has a forward step alone. */
@@ -116,7 +133,7 @@ class Page {
 
   play(isPlaying) {
     clearInterval(this.timer);
-    this.timer = isPlaying ? setInterval(() => this.go(this.place + 1), PAUSE) : null;
+    this.timer = isPlaying ? setInterval(() => this.go(this.neighbour(1)), PAUSE) : null;
     by("play").textContent = isPlaying ? "Pause" : "Play";
     by("play").setAttribute("aria-pressed", isPlaying);
   }
@@ -133,7 +150,7 @@ class Page {
 
   /** The most open picture whose text can be read in the width that is there. */
   bestLevel() {
-    const fits = ({ size }) => SMALLEST_SCALE * size[0] <= by("picture").clientWidth;
+    const fits = ({ size }) => smallestScale() * size[0] <= by("picture").clientWidth;
     return Math.max(0, DATA.pictures.slice(0, DATA.levels).findLastIndex(fits));
   }
 
@@ -163,6 +180,12 @@ class Page {
     if (place !== null) this.diagram.show(DATA.pictures[place]);
     this.seen.update(this.place);
   }
+}
+
+/** The step that a fragment such as `#step=3` names, counted from 0; null if it names none. */
+function stepIn(fragment) {
+  const match = /^#step=(\d+)$/.exec(fragment);
+  return match ? Number(match[1]) - 1 : null;
 }
 
 function otherPhase(phase) {

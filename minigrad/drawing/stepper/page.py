@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from string import Template
 
@@ -16,7 +17,10 @@ SCRIPTS = ("dom.js", "heatmap.js", "passes.js", "diagram.js", "outline.js", "pan
 
 
 def write_stepper(
-    tensor: Tensor | Sequence[Tensor], path: str | Path = "backprop.html", title: str | None = None
+    tensor: Tensor | Sequence[Tensor],
+    path: str | Path = "backprop.html",
+    title: str | None = None,
+    labels: Sequence[str] = (),
 ) -> Path:
     """Write a page that steps through the forward pass to `tensor` and the backward pass from it.
 
@@ -28,9 +32,11 @@ def write_stepper(
         tensor: the result to start from, usually a loss; or several, for one pass from all of them together.
         path: the file to write, in a folder that exists. An old file is replaced.
         title: the title of the page.
+        labels: the tokens, as words. They stand beside the rows of arrays with one row for each, and above the columns
+            of attention weights.
 
     Returns:
-        The path.
+        The path. In a notebook it shows the page itself, which is saved with the notebook and needs no network.
 
     Raises:
         ValueError: a path that does not end in .html; a tensor that is not a single number and had no `backward()`
@@ -50,8 +56,17 @@ def write_stepper(
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"write_stepper: {path.name!r} must end in .html, as it is a page for a browser")
     check_place(path)
-    write_whole(path, page_text(page_data(tensor, title)).encode())
-    return path
+    write_whole(path, page_text(page_data(tensor, title, labels)).encode())
+    return Page(path)
+
+
+class Page(type(Path())):  # type: ignore[misc]  # a PosixPath or a WindowsPath
+    """The path of a page that was written; in a notebook it shows the page in a frame."""
+
+    def _repr_html_(self):
+        page = escape(self.read_text("utf-8"))
+        style = "width: 100%; height: 680px; border: 1px solid #d5d5cf"
+        return f'<iframe title="Backprop, step by step" style="{style}" srcdoc="{page}"></iframe>'
 
 
 def page_text(data):

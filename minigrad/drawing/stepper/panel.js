@@ -43,10 +43,42 @@ function forwardArrays(node) {
 }
 
 function backwardArrays(place) {
-  const { node, gradient } = STEPS[place];
-  const incoming = group(incomingText(node), arrayFigure([gradientName(node)], DATA.arrays[gradient]));
+  const { node, gradient, parts, saved, madeOf } = STEPS[place];
+  const whole = arrayFigure([gradientName(node)], DATA.arrays[gradient]);
+  const groups = [group(incomingText(node), ...parts.map(partFigure), whole), ...meetingOf(place)];
   const edges = INPUTS.get(node);
-  return edges.length === 0 ? [incoming] : [incoming, group("It delivers", ...edges.map((edge) => given(edge, place)))];
+  if (edges.length === 0) return groups;
+  const used = saved.map(([name, array]) => arrayFigure([element("i", {}, name)], DATA.arrays[array]));
+  const delivered = edges.map((edge, i) => given(edge, place, (entry) => light(madeOf[i], [whole, ...used], entry)));
+  if (used.length > 0) groups.push(group("The rule uses", ...used));
+  return [...groups, group("It delivers", ...delivered)];
+}
+
+/** What one consumer delivered, or all of a branch together, and how much of the sum it is. */
+function partFigure({ edge, way, gradient, share, norm }) {
+  const from = edge === null ? ["the branch in all"] : ["from ", nodeLink(DATA.edges[edge].target, "backward")];
+  const part = share === null ? "" : `: ${percent(share)} of the sum, norm ${norm}`;
+  return arrayFigure([...from, ...wayMark(way), part], DATA.arrays[gradient]);
+}
+
+/** At a residual: where its skip and its branch come together again. */
+function meetingOf(place) {
+  const { meets } = STEPS[place];
+  if (meets === null) return [];
+  const { node, skip, branch, norm } = meets;
+  const told = (way, { share, norm }) => [...wayMark(way), ` norm ${norm}${share === null ? "" : `, ${percent(share)}`}`];
+  const sum = ` of their sum, norm ${norm}.`;
+  return [element("p", { class: "meets" }, "Both ways meet again at ", nodeLink(node, "backward"), ":", ...told("skip", skip), " and", ...told("branch", branch), sum)];
+}
+
+function percent(share) {
+  return typeset(`${(100 * share).toFixed(Math.abs(share) < 0.1 ? 1 : 0)}%`);
+}
+
+/** Light the entries of `figures` that entry `entry` of a delivered gradient was made of; none for -1. */
+function light(madeOf, figures, entry) {
+  figures.forEach((figure) => figure.cells?.light([]));
+  for (const [source, pattern] of madeOf) figures[source + 1].cells.light(DATA.patterns[pattern][entry] ?? []);
 }
 
 function incomingText(node) {
@@ -56,7 +88,7 @@ function incomingText(node) {
 }
 
 /** What a step gives to one of its inputs, and what that input has by then. */
-function given(edge, place) {
+function given(edge, place, pointed) {
   const { source, way } = DATA.edges[edge];
   const caption = ["to ", nodeLink(source, "backward"), ...wayMark(way)];
   const own = delivery(edge, place);
@@ -67,7 +99,7 @@ function given(edge, place) {
   const all = deliverers(source);
   const arrived = all.filter((other) => isBeforeOrAt(delivery(other, place), own)).length;
   if (all.length > 1 && arrived === 1) caption.push(`, the first of ${all.length} arrows`);
-  const delivered = arrayFigure(caption, DATA.arrays[own.gradient]);
+  const delivered = arrayFigure(caption, DATA.arrays[own.gradient], pointed);
   if (arrived === 1) return delivered;
   const sum = arrayFigure([sumText(arrived, all.length)], DATA.arrays[own.soFar]);
   return element("div", { class: "pair" }, delivered, sum);
