@@ -11,6 +11,7 @@ from minigrad.arrays import norm
 from minigrad.graph import Box, arguments
 
 LONGEST = 40
+SAID = ("label", "shape")  # the title, and the shape of the result
 NO_GRADIENT_REQUIRED = "requires no gradient"
 
 
@@ -77,8 +78,8 @@ def op_name(op):
 
 
 def arguments_text(op):
-    """The arguments of an op, as written in a call, without those that are False and the label, which is the title."""
-    given = ((name, value) for name, value in arguments(op).items() if name != "label" and value is not False)
+    """The arguments of an op, as written in a call, without those that are False or are said elsewhere."""
+    given = ((name, value) for name, value in arguments(op).items() if name not in SAID and value is not False)
     return clean(" ".join(f"{name}={argument_text(value)}" for name, value in given), 60)
 
 

@@ -11,6 +11,7 @@ from blocks import Stack, lesson_block
 from minigrad import Graph, Parameter, Tensor, mse_loss, scope, where, write_stepper
 from minigrad.backprop import topological_order
 from minigrad.drawing.diagram.renderer import find_renderer
+from minigrad.drawing.stepper.sources import saved_arrays
 
 selenium = pytest.importorskip("selenium", reason="drives the browser: pip install selenium")
 from selenium.webdriver import ActionChains, Chrome, ChromeOptions, Keys  # noqa: E402
@@ -159,14 +160,18 @@ def forward_arrays(tensor):
 
 
 def backward_arrays(loss):
-    """What each step back shows: what comes in, what is delivered, and the sum so far where it is not the first."""
+    """What each step back shows: what comes in, part by part, what the rule saved, what is delivered, and sums."""
     sums, steps = {}, []
     order = topological_order(loss)
-    inputs = [tensor for tensor in order if tensor.is_leaf and not isinstance(tensor, Parameter)]
+    inputs = {tensor: True for tensor in order if tensor.is_leaf and not isinstance(tensor, Parameter)}
     for tensor in [*(tensor for tensor in order if tensor not in inputs), *inputs]:  # what was asked about comes last
         if tensor.grad is None:
             continue
-        arrays = [tensor.grad]
+        parts = [(i == 0 and y.op.name == "residual_add", y.op.grad_inputs[i]) for y, i in readers(tensor, order)]
+        branch = [grad for is_skip, grad in parts if not is_skip]
+        arrays = [grad for _, grad in parts] if len(parts) > 1 else []
+        arrays += [sum(branch)] if 1 < len(branch) < len(parts) else []
+        arrays += [tensor.grad, *(saved_arrays(tensor.op).values() if tensor.op else ())]
         for x, grad in zip(tensor.op.inputs, tensor.op.grad_inputs, strict=True) if tensor.op else ():
             arrays.append(grad)
             if grad is not None:
@@ -175,6 +180,17 @@ def backward_arrays(loss):
                     arrays.append(sums[x])
         steps.append(arrays)
     return steps
+
+
+def readers(tensor, order):
+    """The arrows that delivered to a tensor, in the order of the pass, as pairs of a result and the input of its op."""
+    return [
+        (y, i)
+        for y in order
+        if y.op and y.op.grad_inputs
+        for i, x in enumerate(y.op.inputs)
+        if x is tensor and y.op.grad_inputs[i] is not None
+    ]
 
 
 def check_numbers(figure, array):
@@ -572,3 +588,96 @@ def test_what_the_picture_calls_a_node_is_in_its_panel(browser, tmp_path):
     for item, name in zip(page.all("#picture .item"), names, strict=True):
         item.click()
         assert page.title == name
+
+
+def residual_steps(page):
+    return [page.js("return STEPS.findIndex((s) => s.meets)") + 1, page.js("return STEPS.length")]
+
+
+def test_a_residual_says_how_much_took_which_way(browser, lesson):
+    page = Page(browser, lesson[1])
+    at_residual, last = residual_steps(page)
+    page.go(at_residual)
+    text = page.one("#panel .meets").text
+    assert "Both ways meet again at" in text and "skip norm" in text and "branch norm" in text
+    page.go(last)
+    assert page.title == "x"
+    captions = " ".join(figure.text for figure in page.all("#panel figcaption"))
+    assert "skip" in captions and "of the sum, norm" in captions
+
+
+def test_an_entry_of_a_delivered_gradient_shows_what_it_was_made_of(browser, tmp_path):
+    x = Tensor([[1.0, 2.0, 3.0], [0.0, 1.0, -1.0]], requires_grad=True, name="x")
+    w = Tensor(np.arange(6.0).reshape(3, 2), requires_grad=True, name="w")
+    page = Page(browser, write_stepper((x.softmax() @ w).norm(), tmp_path / "a.html"))
+    lit = """
+        const figures = [...document.querySelectorAll("#panel figure")];
+        const cell = figures[arguments[0]].querySelectorAll("td")[arguments[1]];
+        cell.dispatchEvent(new PointerEvent("pointermove", { bubbles: true }));
+        return figures.map((figure) =>
+          [...figure.querySelectorAll("td")].flatMap((td, i) => td.classList.contains("read") ? [i] : []));
+    """
+    page.go(page.js("return STEP_OF.backward.get(STEPS.find((s) => DATA.nodes[s.node].path === 'matmul').node)") + 1)
+    assert page.js(lit, 3, 1)[:3] == [[0, 1], [], [2, 3]]  # dL/dx[0, 1]: row 0 of dL/dz, and row 1 of w
+    assert page.js(lit, 4, 3)[:3] == [[1, 3], [1, 4], []]  # dL/dw[1, 1]: its column 1, and column 1 of x
+    page.go(page.js("return STEP_OF.backward.get(STEPS.find((s) => DATA.nodes[s.node].path === 'softmax').node)") + 1)
+    assert page.js(lit, 2, 4)[:2] == [[3, 4, 5], [3, 4, 5]]  # the row
+
+
+def test_steps_of_parameters_can_be_passed_over(browser, lesson):
+    page = Page(browser, lesson[1])
+    page.one("#parameters").click()
+    kinds = []
+    for _ in range(page.js("return STEPS.length")):
+        page.click("next") if page.one("#next").is_enabled() else None
+        kinds.append(page.js("return DATA.nodes[STEPS[Number(by('slider').value) - 1].node].kind"))
+    assert "parameter" not in kinds and page.title == "x" and page.step == page.js("return STEPS.length")
+
+
+def test_in_the_frame_of_a_notebook(browser, lesson, tmp_path):
+    outer = tmp_path / "notebook.html"
+    outer.write_text(f"<!doctype html><title>n</title>{lesson[1]._repr_html_()}", encoding="utf-8")
+    page = Page(browser, outer)
+    browser.switch_to.frame(page.one("iframe"))
+    page.click("last")
+    assert page.one("#status").text.startswith("Step 7") and page.title == "x"
+    page.one("#panel a.node").click()  # a link to another step stays in the frame
+    assert page.title != "x" and page.one("#status").text.startswith("Step")
+    browser.switch_to.default_content()
+    assert browser.current_url == page.uri and page.quiet()
+
+
+def test_tokens_stand_beside_the_rows(browser, tmp_path):
+    block, x = lesson_block("pre")
+    page = Page(browser, write_stepper(block(x).sum(), tmp_path / "a.html", labels=["the", "cat", "<b>"]))
+    assert [head.text for head in page.all("#panel th[scope=row]")] == ["the", "cat", "<b>"]
+    page.go(page.js("return STEPS.findIndex((s) => DATA.nodes[s.node].path.endsWith('softmax'))") + 1)
+    assert [head.text for head in page.all("#panel figure:last-of-type th[scope=col]")][:3] == ["the", "cat", "<b>"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_to_mend(browser, lesson, scheme, width):
+    selenium_axe = pytest.importorskip("axe_core_python.selenium", reason="pip install axe-core-python")
+    page = Page(browser, lesson[1], size=(width, 844), scheme=scheme)
+    for place in (1, *residual_steps(page)):
+        page.go(place)
+        found = selenium_axe.Axe().run(browser)["violations"]
+        assert [(one["id"], [node["html"][:90] for node in one["nodes"][:3]]) for one in found] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_the_arrays_are_in_view_and_text_is_large_enough(browser, lesson, scheme):
+    page = Page(browser, lesson[1], size=(390, 844), scheme=scheme)
+    page.go(residual_steps(page)[0])
+    assert page.js(
+        "return document.querySelector('#panel figure .numbers').getBoundingClientRect().bottom < innerHeight"
+    )
+    smallest = """
+        const scale = document.querySelector("#picture svg").getBoundingClientRect().width / DATA.pictures.find(
+          (p) => p.size[0] === document.querySelector("#picture svg").viewBox.baseVal.width).size[0];
+        return Math.min(...[...document.querySelectorAll("body *")]
+          .filter((e) => e.childElementCount === 0 && e.textContent.trim() && e.getClientRects().length)
+          .map((e) => parseFloat(getComputedStyle(e).fontSize) * (e.closest("svg") ? scale : 1)));
+    """
+    assert page.js(smallest) >= 11
