@@ -41,7 +41,8 @@ def logit_lens(model: LanguageModel, tokens: TensorLike, words: Words = None) ->
     Args:
         model: a language model with parameters that require a gradient, since it is read from the recorded graph.
         tokens: integers, (..., T).
-        words: how tokens are written in tables and plots: a text for each, or a function from a token to a text.
+        words: how tokens are written in tables and plots: a text for each, or a function from a token to a text, as
+            the `decode` of a tokenizer is.
 
     Returns:
         A `LogitLens`: `print()` of it is a table of the last position; `.logits` is (n_depths, ..., T, V).

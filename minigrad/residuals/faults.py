@@ -39,8 +39,9 @@ def gradient_faults(loss: Tensor, x: Tensor | None = None, grad: "TensorLike | N
 
     It reports a skip or a branch that passes nothing on, skip and branch that cancel, a layer where the gradient's norm
     collapses or explodes, a norm that vanishes or grows with depth, NaN and inf, and tokens that get no gradient. The
-    limits are constants at the top of this file. It costs as much as `residual_gradients`, needs no `backward()`
-    before it, and changes no `grad`. It sees residuals that were made with `residual_add`, as those of the blocks are.
+    limits are constants at the top of this file. It walks as `residual_gradients` does, and measures every gradient on
+    the way; it needs no `backward()` before it, and changes no `grad`. It sees residuals that were made with
+    `residual_add`, as those of the blocks are.
 
     Args:
         loss, x, grad: as in `residual_gradients`. A token is a row along x's last axis. If `x` lies before the start of

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from blocks import LanguageModel, gradient_lens, logit_lens
+from blocks.data import CharTokenizer
 from minigrad import Tensor, cross_entropy, layer_norm, no_grad
 
 TOKENS, FOLLOWING = [1, 5, 2, 7], [5, 2, 7, 3]
@@ -119,3 +120,9 @@ def test_the_heat_map(tmp_path):
 def test_nothing_recorded_is_said():
     with no_grad(), pytest.raises(ValueError, match="nothing was recorded"):
         logit_lens(model_with(), TOKENS)
+
+
+def test_words_of_a_tokenizer():
+    tokenizer = CharTokenizer("abcdefghijk")
+    lens = logit_lens(model_with(), tokenizer.encode("bfch"), words=tokenizer.decode)
+    assert str(lens.table(position=None)).splitlines()[2].split() == ["behind", "b", "f", "c", "h"]

@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 
-from blocks import gradient_paths, residual_gradients
+from blocks import gradient_paths, residual_gradients, residual_stream
 from minigrad import Tensor, layer_norm, residual_add
 from minigrad.backprop import topological_order
 
@@ -189,3 +189,24 @@ def test_the_random_nets_hold_what_they_promise():
         routes += gradient_paths(loss, x)
     assert max(len(route) for route in routes) == MOST_RESIDUALS
     assert sum("-" in route for route in routes) > 20
+
+
+@pytest.mark.parametrize("seed", range(N_NETS))
+def test_direct_gradients_are_those_of_a_net_without_branches(seed):
+    """What comes over skips alone is what is left if the graph is cut at every branch; the rest is indirect."""
+    net = Net(seed)
+    x, loss, results = net.run()
+    n_residuals = sum(step[0] == "residual" for step in net.steps)
+    _, cut_loss, cut_results = net.run(["skip"] * n_residuals)
+    loss.backward()
+    if cut_loss.requires_grad:
+        cut_loss.backward()
+    by_name = {y.op.path: (y, cut) for y, cut in zip(results, cut_results, strict=True) if y.op is not None}
+    for write in residual_stream(loss, x):
+        y, cut = by_name[write.name]
+        whole, direct = (np.zeros(SHAPE) if tensor.grad is None else tensor.grad for tensor in (y, cut))
+        close = {"rtol": 1e-10, "atol": 1e-12 * np.abs(whole).max(initial=1)}
+        np.testing.assert_allclose(write.gradient, whole, **close)
+        np.testing.assert_allclose(write.direct_gradient, direct, **close)
+        np.testing.assert_array_equal(write.written, y.op.inputs[1].data)
+        assert write.effect == pytest.approx(write.direct + write.indirect, rel=1e-10, abs=1e-12)
