@@ -24,7 +24,8 @@ def draw_residual_gradients(
 
     Call `loss.backward()` before. The shares are written on the arrows that leave a residual's input. A share is the
     component of what its arrow delivered along the sum of all of them, as in `residual_gradients`: they sum to 100%,
-    and one that opposes the others is negative.
+    and one that opposes the others is negative. A residual whose skip was scaled or projected on its way parts further
+    back, where no arrow is the skip alone; it is drawn without shares.
 
     Args:
         loss, x: the shares are those of the residuals between these two; x as in `residual_gradients`.
@@ -47,14 +48,16 @@ def draw_residual_gradients(
     >>> draw_residual_gradients(loss, x)
     <Picture of <Graph of sum: ... nodes, ... edges>, ... shown>
     """
-    residuals = Between(loss, x).residuals
+    between = Between(loss, x)
+    residuals = between.residuals
     if not residuals:
         raise ValueError(
             "draw_residual_gradients: there is no residual between the loss and x, so there is no share to show"
         )
     graph = Graph(loss)
-    for residual in residuals:
-        write_shares(graph, residual.inputs[ResidualAdd.SKIP])
+    for residual, parting in between.partings().items():
+        if parting is residual.inputs[ResidualAdd.SKIP]:
+            write_shares(graph, parting)
     if depth is None:
         depth = max(len(residual.scope) for residual in residuals) + 1 - outer_depth(graph)
     options = {

@@ -116,3 +116,10 @@ def test_after_a_pass_that_kept_no_gradients_it_says_so():
     loss.backward(retain_grads=False)
     with pytest.raises(RuntimeError, match="retain_grads=False, which keeps no gradient but those of leaves"):
         draw_residual_gradients(loss, x)
+
+
+def test_a_skip_that_parts_further_back_is_drawn_without_shares():
+    x = Tensor([3.0, 4.0], requires_grad=True, name="x")
+    loss = residual_add(residual_add(x * 1.5, x.tanh(), "scaled"), x.sin(), "parallel").sum()
+    loss.backward()
+    assert shares(draw_residual_gradients(loss, x)) == {}
