@@ -135,9 +135,14 @@ def after_hooks(tensor, grad):
             continue
         where = f"on_gradient of {tensor.name or tensor}: the function {getattr(fn, '__name__', fn)!r}"
         if not isinstance(value, (np.ndarray, np.generic)) or not np.can_cast(value.dtype, grad.dtype, "same_kind"):
-            kind = getattr(value, "dtype", type(value).__name__)
-            raise TypeError(f"{where} must return None or an array of dtype {grad.dtype}; got {kind}")
+            raise TypeError(f"{where} must return None or an array of dtype {grad.dtype}; got {kind_of(value)}")
         if value.shape != grad.shape:
             raise ValueError(f"{where} must return None or an array of shape {grad.shape}; got {value.shape}")
         grad = as_array(value, grad.dtype)
     return grad
+
+
+def kind_of(value):
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype
+    return f"a {type(value).__name__}" + (", whose array is its .data" if hasattr(value, "requires_grad") else "")

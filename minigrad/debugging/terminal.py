@@ -6,8 +6,10 @@ The script runs unchanged. Each time that a backward pass has run the rule of on
 
 import argparse
 import cmd
+import io
 import linecache
 import os
+import re
 import runpy
 import sys
 
@@ -19,6 +21,7 @@ from minigrad.debugging.explain import explain
 from minigrad.debugging.find import is_called
 from minigrad.debugging.reporting import amount, docstring_of, input_names, is_bad, made_at, name_of, result_name
 from minigrad.op import Op
+from minigrad.recording import LIBRARY_FILES
 from minigrad.watching import Watcher
 
 SHORT = {"n": "next", "b": "back", "c": "continue", "p": "print", "w": "where", "d": "draw", "e": "explain"}
@@ -30,6 +33,19 @@ class Quit(BaseException):
     """Leave the script, whatever it catches."""
 
 
+CATCHES_ALL = re.compile(r"\s*except\s*(:|.*\bBaseException\b)")
+
+
+def leave_on(frame, event, _):
+    """A trace function for the script's frames: at an `except` that would catch a Quit, raise it again.
+
+    So a `finally` still runs, and what stands behind that `except` does not.
+    """
+    if event == "line" and CATCHES_ALL.match(linecache.getline(frame.f_code.co_filename, frame.f_lineno)):
+        raise Quit
+    return leave_on
+
+
 class Prompt(Watcher, cmd.Cmd):
     """The prompt, and the steps of the present pass that have been made so far.
 
@@ -39,20 +55,30 @@ class Prompt(Watcher, cmd.Cmd):
         steps: the steps of the pass; `position` is the one that is shown.
         wanted: the name that `continue NAME` runs on to; None if there is none.
         skips_pass: whether `continue` runs on to the next pass.
+        has_quit: whether `quit` was typed.
     """
 
     prompt = "(step) "
 
-    def __init__(self, stdin=None, stdout=None):
-        super().__init__(stdin=stdin, stdout=stdout)
+    def __init__(self):
+        is_closed = sys.stdin is None or sys.stdin.closed
+        super().__init__(stdin=io.StringIO() if is_closed else sys.stdin)  # without input the script runs to its end
         self.use_rawinput = self.stdin.isatty()
+        self.has_quit = False
         self.output, self.results, self.steps, self.position = None, [], [], 0
         self.wanted, self.skips_pass, self.is_running_on = None, False, False
         self.n_passes = 0
 
     # What the engine calls
 
+    def before_forward(self, op):
+        if self.has_quit:
+            raise Quit  # the script has caught the first one
+        return False
+
     def before_pass(self, output):
+        if self.has_quit:
+            raise Quit
         self.output, self.steps, self.skips_pass = output, [], False
         self.results = [tensor for tensor in topological_order(output) if tensor.op is not None]
         self.n_passes += 1
@@ -205,6 +231,14 @@ class Prompt(Watcher, cmd.Cmd):
 
     def do_quit(self, _):
         """Leave the script here."""
+        self.has_quit = True
+        frame = sys._getframe()
+        while frame is not None and frame.f_code is not main.__code__:
+            if frame.f_code.co_filename not in LIBRARY_FILES:
+                frame.f_trace = leave_on
+            frame = frame.f_back
+        linecache.checkcache()
+        sys.settrace(leave_on)
         raise Quit
 
     def do_help(self, name):
@@ -242,10 +276,13 @@ def main():
 
     sys.argv = [options.script, *options.arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(options.script))
-    prompt = Prompt()
+    prompt, tracing = Prompt(), sys.gettrace()
     try:
         with prompt:
             runpy.run_path(options.script, run_name="__main__")
     except Quit:
         return
-    print(prompt.farewell())
+    finally:
+        sys.settrace(tracing)
+    if not prompt.has_quit:
+        print(prompt.farewell())

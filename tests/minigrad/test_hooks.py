@@ -162,3 +162,19 @@ def test_freed_with_the_tensor():
         assert consumers(x) == []
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("returned", "got"),
+    [
+        (Tensor([1.0, 2.0]), "got a Tensor, whose array is its .data"),
+        ([1.0, 2.0], "got a list"),
+        (3.0, "got a float"),
+        (np.array(["a", "b"]), "got <U1"),
+    ],
+)
+def test_sml_b_a_hook_that_returns_no_array_is_told_what_it_returned(returned, got):
+    x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    x.on_gradient(lambda grad: returned)
+    with pytest.raises(TypeError, match=f"must return None or an array of dtype float64; {got}$"):
+        x.sum().backward()

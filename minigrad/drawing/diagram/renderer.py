@@ -96,10 +96,18 @@ def patience():
 
 
 def is_whole(content, format):
-    """Whether bytes begin and end as a file of the format does.
+    """Whether bytes begin and end as a file of the format does, and are text where a reader needs it.
 
     >>> is_whole(b"<svg></svg>", "svg"), is_whole(b"<svg>", "svg"), is_whole(b"", "png")
     (True, False, False)
     """
     start, end = MARKS[format]
-    return content.startswith(start) and content.rstrip().endswith(end)
+    return content.startswith(start) and content.rstrip().endswith(end) and (format != "svg" or is_utf8(content))
+
+
+def is_utf8(content):
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -42,7 +42,7 @@ def drawn(views, numbers):
     answer = render("".join(dot_text(view, look) for view in views), "json").decode(errors="replace")
     try:
         return [layout(view, places) for view, places in zip(views, read_all(answer), strict=True)]
-    except (KeyError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:  # no layout
         raise RendererError(
             f"the program that draws gave no layout of {len(views)} graphs, but {answer[:60]!r}"
         ) from error

@@ -218,6 +218,72 @@ def test_quit_is_not_swallowed_by_the_script(walk, folder):
     assert "caught" not in walk("quit", script="careful.py")
 
 
+CAREFUL = """\
+from minigrad import Tensor
+
+def step():
+    with open("closed.txt", "w") as file:
+        try:
+            file.write("kept")
+            Tensor(1.0, requires_grad=True).exp().backward()
+        finally:
+            print("finally")
+try:
+    step()
+{handler}
+    print("swallowed")
+for _ in range(3):
+    try:
+        step()
+    except:
+        print("again")
+print("after")
+"""
+
+
+@pytest.mark.parametrize(
+    "handler", ["except:", "except BaseException:", "except (ValueError, BaseException) as error:"]
+)
+def test_stp_a_quit_is_not_swallowed_by_a_bare_except(walk, folder, handler):
+    (folder / "careful.py").write_text(CAREFUL.format(handler=handler), encoding="utf-8")
+    tracing = sys.gettrace()
+    text = walk("quit", script="careful.py")
+    for word in ("swallowed", "again", "after", "ended"):
+        assert word not in text
+    assert text.count("finally") == 1
+    assert (folder / "closed.txt").read_text(encoding="utf-8") == "kept"
+    assert sys.gettrace() is tracing
+
+
+def test_stp_a_quit_in_nested_handlers_ends_at_the_next_op(walk, folder):
+    (folder / "careful.py").write_text(
+        "from minigrad import Tensor\n"
+        "x = Tensor(1.0, requires_grad=True)\n"
+        "try:\n    try:\n        x.exp().backward()\n    except:\n        pass\nexcept:\n    pass\n"
+        "x.exp()\nprint('after')\n",
+        encoding="utf-8",
+    )
+    text = walk("quit", script="careful.py")
+    assert "after" not in text and "ended" not in text
+
+
+@pytest.mark.parametrize("closed", ["<&-", "</dev/null"])
+@pytest.mark.skipif(os.name != "posix", reason="a shell that closes the input; run it on Linux or macOS")
+def test_stp_a_without_an_input_the_script_runs_to_its_end(folder, closed):
+    done = subprocess.run(
+        f'"{sys.executable}" -m minigrad.step scripts/script.py {closed}',
+        shell=True,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.endswith("The script ended after 2 backward passes.\n")
+    assert done.stderr == ""
+
+
 def test_a_script_without_a_backward_pass(walk, folder):
     (folder / "idle.py").write_text("print('idle')\n", encoding="utf-8")
     assert "The script ended without a backward pass." in walk(script="idle.py")
