@@ -7,7 +7,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from blocks.layers import Dropout, Linear
+from blocks.layers import Dropout, Linear, check_lengths
 from blocks.positions import Rotary
 from minigrad import Module, Tensor, concatenate, softmax, where
 from minigrad.types import Rng, TensorLike
@@ -91,6 +91,7 @@ class MultiHeadAttention(Module):
         dtype: DTypeLike = np.float64,
         rng: Rng = None,
     ):
+        check_lengths("MultiHeadAttention", d_model=d_model)
         if n_heads < 1 or d_model % n_heads:
             raise ValueError(f"MultiHeadAttention: n_heads must divide d_model, but {d_model} / {n_heads} is not whole")
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads

@@ -9,6 +9,12 @@ from minigrad import Module, Parameter, Tensor, dropout, embedding, layer_norm, 
 from minigrad.types import Rng, TensorLike
 
 
+def check_lengths(layer: str, **lengths: int) -> None:
+    for name, length in lengths.items():
+        if length < 1:
+            raise ValueError(f"{layer}: {name} is the length of an axis, at least 1; got {length}")
+
+
 class Linear(Module):
     """y = x W + b.
 
@@ -23,6 +29,7 @@ class Linear(Module):
     """
 
     def __init__(self, d_in: int, d_out: int, *, bias: bool = True, dtype: DTypeLike = np.float64, rng: Rng = None):
+        check_lengths("Linear", d_in=d_in, d_out=d_out)
         rng = np.random.default_rng(rng)
         deviation = np.sqrt(2 / (d_in + d_out))
         self.weight = Parameter((deviation * rng.standard_normal((d_in, d_out))).astype(dtype))
@@ -44,6 +51,7 @@ class LayerNorm(Module):
     """
 
     def __init__(self, d: int, *, eps: float = 1e-5, dtype: DTypeLike = np.float64):
+        check_lengths("LayerNorm", d=d)
         self.eps = eps
         self.gain = Parameter(np.ones(d, dtype))
         self.bias = Parameter(np.zeros(d, dtype))
@@ -59,6 +67,7 @@ class RMSNorm(Module):
     """
 
     def __init__(self, d: int, *, eps: float = 1e-5, dtype: DTypeLike = np.float64):
+        check_lengths("RMSNorm", d=d)
         self.eps = eps
         self.gain = Parameter(np.ones(d, dtype))
 
@@ -82,6 +91,7 @@ class Embedding(Module):
     """
 
     def __init__(self, n_rows: int, d: int, *, dtype: DTypeLike = np.float64, rng: Rng = None):
+        check_lengths("Embedding", n_rows=n_rows, d=d)
         rng = np.random.default_rng(rng)
         self.weight = Parameter((0.02 * rng.standard_normal((n_rows, d))).astype(dtype))
 

@@ -37,7 +37,7 @@ class Operators:
         __setitem__ = protocols.refuse_writing
         __array__ = protocols.as_numpy
         __array_function__, __array_ufunc__ = protocols.numpy_function, protocols.numpy_ufunc
-        __getattr__ = habits.no_attribute
+        __getattr__, __reduce_ex__ = habits.no_attribute, protocols.reduced
 
     __lt__, __le__ = comparisons.less, comparisons.less_equal
     __gt__, __ge__ = comparisons.greater, comparisons.greater_equal

@@ -5,6 +5,7 @@ import dis
 import operator
 import sys
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -170,6 +171,42 @@ def deep_copy(tensor: Tensor, memo: dict[int, Tensor]) -> Tensor:
             twin.op = copy.copy(node.op)
             twin.op.inputs = tuple(memo[id(x)] for x in node.op.inputs)
     return memo[id(tensor)]
+
+
+def reduced(tensor: Tensor, protocol: int) -> tuple[Any, ...]:
+    """For pickle: what a tensor was made from comes before it, oldest first, and then it is one step deep.
+
+    A recursion along the graph would fail on a long chain, as in `deep_copy`.
+    """
+    parts: Any = object.__reduce_ex__(tensor, protocol)
+    if tensor.op is None or BEHIND_A_PICKLED.get():
+        return parts
+    return first_then, (Behind(tensor), *parts[:2]), *parts[2:]
+
+
+BEHIND_A_PICKLED: ContextVar[bool] = ContextVar("behind_a_pickled", default=False)
+
+
+class Behind(list[Tensor]):
+    """In a pickle: all tensors that one was made from, itself not, oldest first."""
+
+    def __init__(self, tensor: Tensor | None = None):
+        self.tensor = tensor
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Behind, (), None, self.one_by_one()
+
+    def one_by_one(self) -> Iterator[Tensor]:
+        """pickle asks for each when it has written those before: the inputs of its op."""
+        BEHIND_A_PICKLED.set(True)
+        try:
+            yield from reversed(topological_order(self.tensor)[1:])
+        finally:
+            BEHIND_A_PICKLED.set(False)
+
+
+def first_then(_: Behind, make: Any, arguments: tuple[Any, ...]) -> Tensor:
+    return make(*arguments)
 
 
 def values_of(x: TensorLike) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blocks import Dropout, Embedding, LayerNorm, Linear, RMSNorm
+from blocks import Dropout, Embedding, LanguageModel, LayerNorm, Linear, RMSNorm, TransformerBlock
 from minigrad import Tensor
 from tests.blocks.checking import assert_all_gradients
 
@@ -86,3 +86,30 @@ def test_float32(make):
 
 def test_integers_are_taken_as_numbers():
     assert Linear(3, 2, rng=0)(np.array([[1, 2, 3]])).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: TransformerBlock(0, 1, 8), "d_model is the length of an axis, at least 1; got 0"),
+        (lambda: TransformerBlock(-4, 1, 8), "d_model is the length of an axis, at least 1; got -4"),
+        (lambda: TransformerBlock(4, 1, 0), "d_out is the length of an axis, at least 1; got 0"),
+        (lambda: Linear(0, 0), "Linear: d_in is the length"),
+        (lambda: LayerNorm(0), "LayerNorm: d is the length"),
+        (lambda: RMSNorm(0), "RMSNorm: d is the length"),
+        (lambda: Embedding(0, 4), "Embedding: n_rows is the length"),
+    ],
+)
+def test_sml_a_a_length_of_0_is_named(build, words):
+    with pytest.raises(ValueError, match=words):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [(3, "got one number"), ([[1, 2], [3]], "the sequences have different lengths"), ([], "no tokens")],
+)
+def test_sml_a_tokens_that_are_no_batch_of_sequences(tokens, words):
+    model = LanguageModel(vocab_size=5, max_length=4, n_blocks=1, d_model=4, n_heads=1, d_ff=8, rng=0)
+    with pytest.raises(ValueError, match=words):
+        model(tokens)

@@ -1,6 +1,7 @@
 """Tensor: what it takes, what it says of itself, what it refuses."""
 
 import copy
+import io
 import pickle
 
 import numpy as np
@@ -169,3 +170,47 @@ def test_integer_tensors_stay_integer():
         assert result.dtype.kind == "i"
     for result in (n / 2, n * 0.5, n.mean(), n.var(), n.std(), n.softmax(), n.exp(), n.norm(), n.logsumexp()):
         assert result.dtype == np.float64
+
+
+def test_sml_d_a_pickle_of_a_long_chain():
+    x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    y = x
+    for _ in range(5_000):
+        y = y * 1.0001
+    loss = (y * x + y).sum()
+    twin_y, twin, twin_x, also = pickle.loads(pickle.dumps((y, loss, x, [loss])))
+    assert also == [twin] and twin_x.name == "x"
+    twin.backward()
+    loss.backward()
+    np.testing.assert_array_equal(twin_x.grad, x.grad)
+    np.testing.assert_array_equal(twin_y.grad, y.grad)
+    (twin_y * 2.0).sum().backward()  # the graph goes on, and numbers its ops anew
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("pickler", [pickle.Pickler, pickle._Pickler])
+def test_sml_d_what_is_shared_in_a_pickle_stays_shared(pickler, protocol):
+    x = Tensor([1.0, 2.0], requires_grad=True, name="x")
+    h = (x * 2).tanh()
+    a, b = (h * x).sum(), (h + h).sum()
+    file = io.BytesIO()
+    pickler(file, protocol).dump({"b": b, "h": h, "a": a, "x": x})
+    twin = pickle.loads(file.getvalue())
+    assert twin["a"].op.inputs[0].op.inputs == (twin["h"], twin["x"])
+    assert twin["b"].op.inputs[0].op.inputs == (twin["h"], twin["h"])
+    for loss in ("a", "b"):
+        twin[loss].backward()
+    a.backward()
+    b.backward()
+    np.testing.assert_array_equal(twin["x"].grad, x.grad)
+
+
+def test_sml_d_a_pickle_that_fails_leaves_nothing_behind():
+    x = Tensor(1.0, requires_grad=True)
+    y = x.exp()
+    y.on_gradient(lambda grad: None)  # no pickle takes a lambda
+    for _ in range(2):
+        with pytest.raises((pickle.PicklingError, AttributeError)):
+            pickle.dumps(y * 2)
+    twin = pickle.loads(pickle.dumps(x.exp() * 2))
+    twin.backward()

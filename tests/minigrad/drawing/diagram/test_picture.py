@@ -1,8 +1,11 @@
 """Files, notebooks, limits: what `draw` leaves behind."""
 
+import os
+import stat
 import subprocess
 import sys
 import types
+from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 import blocks
 from minigrad import Graph, Tensor, draw, scope
 from minigrad.drawing import NoRendererError, RendererError
+from minigrad.drawing.stepper.layout import layouts
 from minigrad.files import write_whole
 
 
@@ -327,3 +331,77 @@ def test_a_program_that_hangs_is_stopped(monkeypatch, tmp_path):
     monkeypatch.setenv("MINIGRAD_RENDERER_TIMEOUT", "soon")
     with pytest.raises(RendererError, match="should be a number of seconds"):
         draw(Tensor(1.0), tmp_path / "a.svg")
+
+
+def test_viz_b_threads_that_write_to_names_that_begin_alike(tmp_path):
+    paths = [tmp_path / f"{'a' * 60}{n}.svg" for n in range(8)]
+
+    def write(n):
+        for _ in range(20):
+            write_whole(paths[n], str(n).encode() * 2000)
+            assert paths[n].read_bytes() == str(n).encode() * 2000
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    assert files(tmp_path) == sorted(path.name for path in paths)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX; run it on Linux or macOS")
+def test_viz_c_links_modes_and_devices_stay_what_they_are(tmp_path):
+    (tmp_path / "target").mkdir()
+    target, link = tmp_path / "target" / "graph.svg", tmp_path / "link.svg"
+    link.symlink_to(target)
+    write_whole(link, b"first")  # the target does not exist yet
+    target.chmod(0o600)
+    write_whole(link, b"second")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"second"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    fresh, plain = tmp_path / "fresh.svg", tmp_path / "plain.svg"
+    write_whole(fresh, b"")
+    plain.write_bytes(b"")
+    assert fresh.stat().st_mode == plain.stat().st_mode
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        write_whole(pipe, b"third")
+        assert read.result(10) == b"third"
+    assert files(tmp_path / "target") == ["graph.svg"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+GARBAGE_JSON = [
+    '{"bb": 5}',
+    '{"bb": "0,0,1"}',
+    '{"bb": "0,0,nan,inf"}',
+    '{"bb": "0,0,9,9", "objects": 3}',
+    '{"bb":' + "[" * 100_000 + "}",
+]
+GARBAGE_JSON += ['{"bb": "0,0,9,9", "objects": [[]]}', '{"bb": "0,0,9,9", "edges": [{"id": 1, "pos": null}]}', "{} {}"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the program that prints garbage is a shell script")
+@pytest.mark.parametrize("garbage", GARBAGE_JSON, ids=range(len(GARBAGE_JSON)))
+def test_viz_d_a_layout_that_is_garbage_is_one_clear_error(monkeypatch, tmp_path, y, garbage):
+    printing(monkeypatch, tmp_path, garbage.encode())
+    with pytest.raises(RendererError, match=r"gave no layout of \d graphs|drew no whole json"):
+        layouts(Graph(y.sum()), {})
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the program that prints garbage is a shell script")
+def test_viz_d_an_svg_that_is_no_text_is_one_clear_error(monkeypatch, tmp_path, y):
+    printing(monkeypatch, tmp_path, b"<svg>\xff\xfe</svg>")
+    with pytest.raises(RendererError, match="drew no whole svg"):
+        draw(y, tmp_path / "graph.svg")
+    assert not (tmp_path / "graph.svg").exists()
+    assert "drew no whole svg" in draw(y)._repr_mimebundle_()["text/plain"]
+
+
+def printing(monkeypatch, folder, content):
+    """A program in the place of `dot` that prints this."""
+    (folder / "content").write_bytes(content)
+    program = folder / "dot"
+    program.write_text(f"#!/bin/sh\ncat >/dev/null\ncat '{folder / 'content'}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("GRAPHVIZ_DOT", str(program))
