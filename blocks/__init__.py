@@ -9,6 +9,7 @@ from blocks.language_model import LanguageModel
 from blocks.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm
 from blocks.lesson import lesson_block
 from blocks.positions import Rotary, Sinusoidal
+from blocks.trace import ParameterTable, Trace
 from blocks.transformer import Stack, TransformerBlock
 from minigrad import residuals
 from minigrad.recording import add_library_folder
@@ -17,6 +18,7 @@ LENSES = ("GradientLens", "LogitLens", "gradient_lens", "logit_lens")  # loaded 
 
 if TYPE_CHECKING:
     from blocks.lens import GradientLens, LogitLens, gradient_lens, logit_lens
+    from blocks.plots import plot_attention
     from minigrad.residuals import (
         Comparison,
         Difference,
@@ -45,6 +47,8 @@ else:  # hidden from type checkers, which would otherwise accept any name
             return getattr(residuals, name)
         if name in LENSES:
             return getattr(importlib.import_module("blocks.lens"), name)
+        if name == "plot_attention":
+            return importlib.import_module("blocks.plots").plot_attention
         raise AttributeError(f"module 'blocks' has no attribute {name!r}")
 
     def __dir__():  # for Tab and help(), which would not see what is loaded on demand
@@ -70,6 +74,7 @@ __all__ = [
     "Linear",
     "LogitLens",
     "MultiHeadAttention",
+    "ParameterTable",
     "RMSNorm",
     "ResidualGradient",
     "ResidualGradients",
@@ -79,6 +84,7 @@ __all__ = [
     "Sinusoidal",
     "Stack",
     "SwiGLU",
+    "Trace",
     "TransformerBlock",
     "compare",
     "draw_residual_gradients",
@@ -88,6 +94,7 @@ __all__ = [
     "gradient_paths",
     "lesson_block",
     "logit_lens",
+    "plot_attention",
     "plot_path_lengths",
     "plot_residual_gradients",
     "plot_residual_stream",

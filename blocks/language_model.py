@@ -12,8 +12,10 @@ from blocks.attention import Attending, KeyValueCache
 from blocks.generation import as_prompts, as_tokens, check_sampling, continuation
 from blocks.layers import Dropout, Embedding, Linear
 from blocks.positions import Sinusoidal
+from blocks.trace import ParameterTable, Trace, count_parameters
 from blocks.transformer import Stack
 from minigrad import Tensor, softmax
+from minigrad.recording import SCOPE
 from minigrad.types import Rng, TensorLike
 
 if TYPE_CHECKING:
@@ -165,6 +167,39 @@ class LanguageModel(Stack):
     def probabilities(self, tokens: TensorLike, mask: TensorLike | None = None, **options: Unpack[Attending]) -> Tensor:
         """The probability of each next token at each position, (..., T, V); rows sum to 1. Arguments: see `forward`."""
         return softmax(self(tokens, mask, **options), axis=-1)
+
+    def trace(self, tokens: TensorLike, mask: TensorLike | None = None, **options: Unpack[Attending]) -> Trace:
+        """One pass, and what was computed on the way, by name: see `Trace`. Arguments: see `forward`.
+
+        >>> model = LanguageModel(vocab_size=10, max_length=8, n_blocks=1, d_model=4, n_heads=2, d_ff=8, rng=0)
+        >>> trace = model.trace([1, 2, 3])
+        >>> trace.logits.softmax()[-1, 5].log().backward()
+        >>> trace["blocks.0.attention.weights"].grad.shape
+        (2, 3, 3)
+        """
+        scope = SCOPE.get() if self.name is None else (*SCOPE.get(), self.name)
+        return Trace(as_tokens(tokens), self(tokens, mask, **options), scope)
+
+    def parameter_table(self) -> ParameterTable:
+        """How many parameters each part has: where a Transformer's parameters are.
+
+        Biases aside, a block's attention has 4 d^2, and its feed-forward network of width 4 d has 8 d^2, twice as
+        many. The token embedding has V d, which is most of a small model; tied, it is the output's matrix too.
+
+        >>> model = LanguageModel(vocab_size=5000, max_length=256, n_blocks=4, d_model=64, n_heads=2, d_ff=256, rng=0)
+        >>> print(model.parameter_table())
+        Parameters by part
+        <BLANKLINE>
+        part                parameters   share
+        ------------------  ----------  ------
+        token embedding        320,000   59.7%
+        position embedding      16,384    3.1%
+        attention               66,560   12.4%
+        norms                    1,152    0.2%
+        feed_forward           132,352   24.7%
+        sum                    536,448  100.0%
+        """
+        return count_parameters(self)
 
     def generate(
         self,
