@@ -200,7 +200,7 @@ def as_was(example, array):
 def random_sources(model, rng):
     """The sources of random numbers: "rng", and those that modules hold (dropout), by name."""
     sources = {} if rng is None else {"rng": rng}
-    for name, module in model.modules():
+    for name, module in model.named_modules():
         for attribute, value in vars(module).items():
             if isinstance(value, np.random.Generator):
                 sources[f"model.{name}.{attribute}".replace("..", ".")] = value
