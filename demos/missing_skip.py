@@ -25,8 +25,8 @@ class MistakenAdd(ResidualAdd):
 class MistakenBlock(TransformerBlock):
     """A pre-norm block whose second residual has the mistaken rule."""
 
-    def forward(self, x, mask=None):
-        h = residual_add(x, self.attention(self.attention_norm(x), mask), "attention_residual")
+    def forward(self, x, mask=None, **options):
+        h = residual_add(x, self.attention(self.attention_norm(x), mask, **options), "attention_residual")
         branch = self.feed_forward(self.feed_forward_norm(h))
         return MistakenAdd("feed_forward_residual")(h, branch)
 
