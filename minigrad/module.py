@@ -117,10 +117,7 @@ class Module:
         return [(name, module) for module, name in all_modules(self).items()]
 
     def named_parameters(self) -> list[tuple[str, Parameter]]:
-        """All parameters with their full names; one that is used in two places comes once, under its first name.
-
-        Raises:
-        """
+        """All parameters with their full names; one that is used in two places comes once, under its first name."""
         name_all(self)
         return [(name, parameter) for parameter, name in all_parameters(self).items()]
 
