@@ -20,7 +20,7 @@ from blocks.checkpoint import load_checkpoint, save_checkpoint
 from blocks.data import CharTokenizer, random_windows, split_held_out
 from blocks.training import Progress, held_out_loss, train_step
 from demos._charts import print_bars
-from minigrad import keep_freed_memory
+from minigrad import keep_freed_memory, no_grad, softmax
 from minigrad.optim import AdamW, CosineDecay, decay_groups
 
 LENGTH, BATCH = 64, 16
@@ -43,7 +43,7 @@ def main(arguments=None):
     counted = [ngram_loss(train_tokens, held_out, n, tokenizer.vocab_size) for n in range(1, MOST_N + 1)]
 
     rng = np.random.default_rng(0)
-    model = LanguageModel(tokenizer.vocab_size, **CONFIG, dtype=np.float32, rng=rng)
+    model = LanguageModel(tokenizer.vocab_size, **CONFIG, positions="rotary", dtype=np.float32, rng=rng)
     optimizer = AdamW(decay_groups(model.parameters(), 0.1), betas=(0.9, 0.98))
     start = 0
     if options.resume:
@@ -91,11 +91,15 @@ def grams(tokens, length):
     return list(zip(*(listed[i : len(listed) - length + 1 + i] for i in range(length)), strict=True))
 
 
-def text_from(model, tokenizer, prompt, n_characters, rng):
+def text_from(model, tokenizer, prompt, n_characters, rng, temperature=0.7):
     """What the model writes behind the prompt, character by character."""
     tokens = tokenizer.encode(prompt)
-    for token in model.generate(tokens, n_characters, temperature=0.7, rng=rng):
-        yield tokenizer.decode(token)
+    for _ in range(n_characters):
+        with no_grad():
+            scores = model(tokens[-LENGTH:]).data[-1].astype(np.float64)  # (V,)
+        chances = softmax(scores / temperature).data
+        tokens = np.append(tokens, rng.choice(len(chances), p=chances))
+        yield tokenizer.decode(tokens[-1])
 
 
 if __name__ == "__main__":
