@@ -29,7 +29,7 @@ SHAPE = {"n_blocks": 2, "d_model": 48, "n_heads": 4, "d_ff": 192, "activation": 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Two blocks learn to sort eight digits.")
-    parser.add_argument("--steps", type=int, default=500, help="steps of 64 sequences, for each seed")
+    parser.add_argument("--steps", type=int, default=400, help="steps of 64 sequences, for each seed")
     parser.add_argument("--seeds", type=int, default=3, help="how many models to train")
     parser.add_argument("--plot", default="sort_digits.png", help="the file to plot to")
     parser.add_argument("--checkpoint", default="sort_digits.npz", help="the file to save the last model to")
