@@ -30,7 +30,7 @@ MOST_N = 4
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Train a language model on the documentation inside CPython.")
-    parser.add_argument("--steps", type=int, default=1600, help="steps of 16 windows of 64 characters")
+    parser.add_argument("--steps", type=int, default=1000, help="steps of 16 windows of 64 characters")
     parser.add_argument("--checkpoint", type=Path, default=Path("python_docs.npz"), help="the file to save to")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
     parser.add_argument("--prompt", default="The ", help="what the text at the end begins with")
