@@ -8,7 +8,7 @@ What to look at: the first row of the maps, where the pre-norm model begins with
 reason is the size of the embeddings, which start with a deviation of 0.02. The norm in front of the first attention
 divides its input by that deviation, and so multiplies the gradient through the branch by 1 / 0.03 or so, while over the
 skip it comes as it is. The demo checks that this is the reason: with embeddings fifty times larger the skip has most of
-it from the start. And the model mends it on its own: as the embeddings grow, the share does.
+it from the start. The share could grow with the embeddings alone, and these hardly grow in so few steps.
 """
 
 import argparse
@@ -118,12 +118,13 @@ def in_two_sentences(runs):
     pre, post = runs["pre"][1], runs["post"][1]
     large = first_share(model_of("pre", scale=50))
     return (
-        f"Over the first attention's skip comes {pre[0, 0, 0]:.2%} of the pre-norm model's gradient at first and "
-        f"{pre[0, 0, -1]:.0%} at last: the norm divides the small embeddings by their deviation, which multiplies\n"
-        f"what comes back through the branch; with embeddings fifty times as large it is {large:.0%} from the start, "
-        f"and with post-norm, whose branches read the stream as it is, {post[0, 0, 0]:.0%}.\n"
-        f"Behind it the skip carries {pre[0, 1:, -1].mean():.0%} on average in the trained pre-norm model and "
-        f"{post[0, 1:, -1].mean():.0%} in the post-norm model."
+        f"Over the first attention's skip comes {pre[0, 0, 0]:.2%} of the pre-norm model's gradient at first, and "
+        f"{pre[0, 0, -1]:.2%} at last:\nthe norm divides the small embeddings by their deviation, which multiplies what comes "
+        f"back through the branch\n(with embeddings fifty times as large the skip has {large:.0%} from the start, and with "
+        f"post-norm, whose branches\nread the stream as it is, {post[0, 0, 0]:.0%}).\n"
+        f"At the residuals behind it the skip has {pre[0, 1:, 0].mean():.0%} on average at first and {pre[0, 1:, -1].mean():.0%} "
+        f"at last in the pre-norm model,\nand {post[0, 1:, 0].mean():.0%} and {post[0, 1:, -1].mean():.0%} in the post-norm "
+        f"model: what the branches learn takes a share of the gradient."
     )
 
 
