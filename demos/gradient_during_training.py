@@ -12,6 +12,7 @@ it from the start. The share could grow with the embeddings alone, and these har
 """
 
 import argparse
+from textwrap import fill
 
 import numpy as np
 
@@ -117,14 +118,17 @@ def in_two_sentences(runs):
     """What is seen, with the numbers of this run; and the check of the reason."""
     pre, post = runs["pre"][1], runs["post"][1]
     large = first_share(model_of("pre", scale=50))
-    return (
+    pre_first, pre_last = pre[0, 1:, 0].mean(), pre[0, 1:, -1].mean()
+    post_first, post_last = post[0, 1:, 0].mean(), post[0, 1:, -1].mean()
+    return fill(
         f"Over the first attention's skip comes {pre[0, 0, 0]:.2%} of the pre-norm model's gradient at first, and "
-        f"{pre[0, 0, -1]:.2%} at last:\nthe norm divides the small embeddings by their deviation, which multiplies what comes "
-        f"back through the branch\n(with embeddings fifty times as large the skip has {large:.0%} from the start, and with "
-        f"post-norm, whose branches\nread the stream as it is, {post[0, 0, 0]:.0%}).\n"
-        f"At the residuals behind it the skip has {pre[0, 1:, 0].mean():.0%} on average at first and {pre[0, 1:, -1].mean():.0%} "
-        f"at last in the pre-norm model,\nand {post[0, 1:, 0].mean():.0%} and {post[0, 1:, -1].mean():.0%} in the post-norm "
-        f"model: what the branches learn takes a share of the gradient."
+        f"{pre[0, 0, -1]:.2%} at last: the norm divides the small embeddings by their deviation, which multiplies what "
+        f"comes back through the branch (with embeddings fifty times as large the skip has {large:.0%} from the start, "
+        f"and with post-norm, whose branches read the stream as it is, {post[0, 0, 0]:.0%}). At the residuals behind it "
+        f"the skip has {pre_first:.0%} on average at first and {pre_last:.0%} at last in the pre-norm model, and "
+        f"{post_first:.0%} and {post_last:.0%} in the post-norm model: what the branches learn takes a part of the "
+        f"gradient.",
+        width=112,
     )
 
 
