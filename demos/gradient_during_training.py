@@ -124,8 +124,8 @@ def in_two_sentences(runs):
         f"Over the first attention's skip comes {pre[0, 0, 0]:.2%} of the pre-norm model's gradient at first, and "
         f"{pre[0, 0, -1]:.2%} at last: the norm divides the small embeddings by their deviation, which multiplies what "
         f"comes back through the branch (with embeddings fifty times as large the skip has {large:.0%} from the start, "
-        f"and with post-norm, whose branches read the stream as it is, {post[0, 0, 0]:.0%}). At the residuals behind it "
-        f"the skip has {pre_first:.0%} on average at first and {pre_last:.0%} at last in the pre-norm model, and "
+        f"and with post-norm, whose branches read the stream as it is, {post[0, 0, 0]:.0%}). At the residuals behind "
+        f"it the skip has {pre_first:.0%} on average at first and {pre_last:.0%} at last in the pre-norm model, and "
         f"{post_first:.0%} and {post_last:.0%} in the post-norm model: what the branches learn takes a part of the "
         f"gradient.",
         width=112,
