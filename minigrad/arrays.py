@@ -3,10 +3,14 @@
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from minigrad.precision import summed
+
 
 def as_array(data: ArrayLike, dtype: DTypeLike | None = None) -> np.ndarray:
     """`data` as a read-only array of its own; Python numbers and lists as float64 unless `dtype` says otherwise."""
     array = np.array(data)
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError("a tensor has no mask, and would take what is masked for numbers: say array.filled(0)")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"a tensor holds real numbers; got {type(data).__name__} that NumPy reads as {array.dtype}")
     if dtype is None and array.dtype.kind in "iu" and not isinstance(data, (np.ndarray, np.generic)):
@@ -29,7 +33,7 @@ def sum_to_shape(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if added < 0 or any(n not in (1, m) for n, m in zip(shape, grad.shape[added:], strict=True)):
         raise ValueError(f"it has shape {grad.shape}, but its input has {shape}, which does not broadcast to that")
     stretched = tuple(added + axis for axis, n in enumerate(shape) if n == 1 and grad.shape[added + axis] != 1)
-    return grad.sum(axis=tuple(range(added)) + stretched, keepdims=True).reshape(shape)
+    return summed(grad, tuple(range(added)) + stretched).reshape(shape)
 
 
 def norm(array: np.ndarray) -> float:

@@ -88,9 +88,9 @@ class Op:
             data = self.forward(*arrays)
         except (IndexError, TypeError, ValueError) as error:
             raise wording.with_op(error, self) from error
-        data = np.asarray(data)
-        if data.dtype.kind not in "biuf" or self.inputs is not inputs or not OWN.isdisjoint(self.__dict__):
-            raise wording.bad_forward(self, data, OWN)
+        data, several = np.asarray(data), isinstance(data, (list, tuple))
+        if several or data.dtype.kind not in "biuf" or self.inputs is not inputs or not OWN.isdisjoint(self.__dict__):
+            raise wording.bad_forward(self, data, several, OWN)
         data.setflags(write=False)
 
         no_grad = recording.NO_GRAD.get()
@@ -109,7 +109,8 @@ class Op:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self.number = next(NUMBERS)  # a copy, or one from another process, is made now: after its inputs, as ever
+        if "number" in state:
+            self.number = next(NUMBERS)  # a copy, or one from another process, is made now: after its inputs, as ever
 
     @property
     def name(self) -> str:

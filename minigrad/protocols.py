@@ -167,6 +167,8 @@ def deep_copy(tensor: Tensor, memo: dict[int, Tensor]) -> Tensor:
             continue
         twin = memo[id(node)] = copy.copy(node)
         twin.grad = None if node.grad is None else node.grad.copy()
+        if node.op is None or node.data.flags.writeable:
+            twin.data = as_array(node.data)  # the user may have put an array there that can still change
         if node.op is not None:
             twin.op = copy.copy(node.op)
             twin.op.inputs = tuple(memo[id(x)] for x in node.op.inputs)
@@ -211,6 +213,8 @@ def first_then(_: Behind, make: Any, arguments: tuple[Any, ...]) -> Tensor:
 
 def values_of(x: TensorLike) -> np.ndarray:
     """The numbers of a tensor, or of what NumPy takes for an array."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError("a masked array would lose its mask here: say array.filled(value), or array.compressed()")
     return x.data if isinstance(x, Tensor) else np.asarray(x)
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable
+from math import prod
 
 import numpy as np
 
@@ -54,12 +55,20 @@ def used_already(op):
     return RuntimeError(f"{op.name} was used already, and an op is one node of the graph: make a new one")
 
 
-def bad_forward(op, data, own):
+def bad_forward(op, data, several, own):
     """An op that has run forward cannot be recorded: its result is no tensor, or it took the engine's attributes."""
+    if several:
+        return TypeError(f"{op.name}: forward must return one array, not several: make an op for each, or stack them")
     if data.dtype.kind not in "biuf":
         return TypeError(f"{op.name}: forward must return an array of real numbers; got one of dtype {data.dtype}")
     taken = sorted(own & vars(op).keys()) or ["inputs"]
     return TypeError(f"{op.name}: the engine itself uses the attribute {', '.join(taken)}; give yours another name")
+
+
+def wrong_shape(name, got, wanted):
+    """An input that would be broadcast, where only one shape is meant."""
+    advice = f"{name}.reshape({wanted})" if prod(got) == prod(wanted) else f"broadcast_to({name}, {wanted})"
+    return ValueError(f"{name} has shape {got}, but {wanted} is wanted; if it is meant, say so: {advice}")
 
 
 def bad_backward(op, grads):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from minigrad.op import Op
+from minigrad.precision import floating
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 
@@ -34,7 +35,7 @@ class Sigmoid(Op):
     """y = 1 / (1 + e^-x);   dL/dx = dL/dy * y (1 - y)."""
 
     def forward(self, x):
-        self.y = logistic(x)
+        self.y = logistic(floating(x))
         return self.y
 
     def backward(self, grad_y):
@@ -55,7 +56,7 @@ class Tanh(Op):
     """y = tanh x;   dL/dx = dL/dy * (1 - y^2)."""
 
     def forward(self, x):
-        self.y = np.tanh(x)
+        self.y = np.tanh(floating(x))
         return self.y
 
     def backward(self, grad_y):
@@ -88,7 +89,7 @@ class Gelu(Op):
         self.approximate = approximate
 
     def forward(self, x):
-        self.held_x = np.clip(x, -10, 10)
+        self.held_x = np.clip(floating(x), -10, 10)
         if self.approximate == "tanh":
             self.tanh_u = np.tanh(GELU_SCALE * (self.held_x + 0.044715 * self.held_x * self.held_x * self.held_x))
             self.share = (1 + self.tanh_u) / 2
@@ -157,9 +158,9 @@ class Silu(Op):
     """y = x s  with  s = 1 / (1 + e^-x);   dL/dx = dL/dy * s (1 + x (1 - s))."""
 
     def forward(self, x):
-        self.x = x
-        self.s = logistic(x)
-        return x * self.s
+        self.x = floating(x)
+        self.s = logistic(self.x)
+        return self.x * self.s
 
     def backward(self, grad_y):
         grad_x = grad_y * self.s * (1 + self.x * (1 - self.s))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from minigrad.op import Op
+from minigrad.precision import floating
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 
@@ -11,7 +12,7 @@ class Exp(Op):
     """y = e^x;   dL/dx = dL/dy * y."""
 
     def forward(self, x):
-        self.y = np.exp(x)
+        self.y = np.exp(floating(x))
         return self.y
 
     def backward(self, grad_y):
@@ -32,8 +33,8 @@ class Expm1(Op):
     """y = e^x - 1;   dL/dx = dL/dy * e^x."""
 
     def forward(self, x):
-        self.x = x
-        return np.expm1(x)
+        self.x = floating(x)
+        return np.expm1(self.x)
 
     def backward(self, grad_y):
         grad_x = grad_y * np.exp(self.x)
@@ -53,8 +54,8 @@ class Log(Op):
     """y = ln x;   dL/dx = dL/dy / x."""
 
     def forward(self, x):
-        self.x = x
-        return np.log(x)
+        self.x = floating(x)
+        return np.log(self.x)
 
     def backward(self, grad_y):
         grad_x = grad_y / self.x
@@ -74,8 +75,8 @@ class Log1p(Op):
     """y = ln(1 + x);   dL/dx = dL/dy / (1 + x)."""
 
     def forward(self, x):
-        self.x = x
-        return np.log1p(x)
+        self.x = floating(x)
+        return np.log1p(self.x)
 
     def backward(self, grad_y):
         grad_x = grad_y / (1 + self.x)
@@ -126,7 +127,7 @@ class Sqrt(Op):
     """y = x^(1/2);   dL/dx = dL/dy / (2 y), which is inf at x = 0."""
 
     def forward(self, x):
-        self.y = np.sqrt(x)
+        self.y = np.sqrt(floating(x))
         return self.y
 
     def backward(self, grad_y):
@@ -147,8 +148,8 @@ class Sin(Op):
     """y = sin x;   dL/dx = dL/dy * cos x."""
 
     def forward(self, x):
-        self.x = x
-        return np.sin(x)
+        self.x = floating(x)
+        return np.sin(self.x)
 
     def backward(self, grad_y):
         grad_x = grad_y * np.cos(self.x)
@@ -168,8 +169,8 @@ class Cos(Op):
     """y = cos x;   dL/dx = -dL/dy * sin x."""
 
     def forward(self, x):
-        self.x = x
-        return np.cos(x)
+        self.x = floating(x)
+        return np.cos(self.x)
 
     def backward(self, grad_y):
         grad_x = -grad_y * np.sin(self.x)

@@ -15,12 +15,17 @@ class Embedding(Op):
         self.tokens = tokens
 
     def forward(self, weight):
+        if weight.ndim != 2:
+            raise ValueError(f"weight must be a table (V, d), one row for each token; got shape {weight.shape}")
         self.weight = weight
         return weight[self.tokens]
 
     def backward(self, grad_y):
+        used, place = np.unique(self.tokens, return_inverse=True)
+        sums = np.zeros((used.size, self.weight.shape[1]))  # float64, since a token may occur many times
+        np.add.at(sums, place.reshape(self.tokens.shape), grad_y)  # unlike +=, it counts a token as often as it occurs
         grad_weight = np.zeros_like(self.weight)
-        np.add.at(grad_weight, self.tokens, grad_y)  # unlike +=, it counts a token as often as it occurs
+        grad_weight[used] = sums
         return (grad_weight,)
 
 
@@ -37,6 +42,7 @@ def embedding(weight: Tensor, tokens: TensorLike) -> Tensor:
     Raises:
         TypeError: tokens that are not integers.
         IndexError: a token outside of 0 .. V-1.
+        ValueError: a weight that is no table.
 
     >>> embedding(Tensor([[1.0, 2.0], [3.0, 4.0]]), [1, 1]).data
     array([[3., 4.],

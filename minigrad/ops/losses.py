@@ -4,8 +4,10 @@ import warnings
 
 import numpy as np
 
+from minigrad import wording
 from minigrad.op import Op
 from minigrad.ops.softmax import softmax_parts
+from minigrad.precision import mean, narrowed, summed, widened
 from minigrad.protocols import values_of
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
@@ -30,21 +32,22 @@ class CrossEntropy(Op):
 
     def forward(self, z):
         self.p, log_total, shift = softmax_parts(z, -1)
-        z_wanted = np.take_along_axis(z, self.targets[..., None], -1) - shift
+        wide = widened(z)
+        z_wanted = np.take_along_axis(wide, self.targets[..., None], -1) - shift
         if self.smoothing:
-            z_mean = (z - shift).mean(axis=-1, keepdims=True)
+            z_mean = mean(wide - shift, -1, keepdims=True)
             z_wanted = (1 - self.smoothing) * z_wanted + self.smoothing * z_mean
         losses = np.where(self.counts, (log_total - z_wanted)[..., 0], 0)
         if self.reduction == "none":
-            return losses
-        return (losses.sum(dtype=np.float64) / self.n).astype(losses.dtype)
+            return narrowed(losses, z)
+        return narrowed(summed(losses, parts=self.n), z)
 
     def backward(self, grad_loss):
         targets = self.targets[..., None]
         grad_z = self.p - self.smoothing / self.p.shape[-1]
         at_target = np.take_along_axis(grad_z, targets, -1)
         np.put_along_axis(grad_z, targets, at_target - (1 - self.smoothing), -1)
-        grad_z *= (grad_loss / self.n)[..., None]
+        grad_z *= (widened(grad_loss) / self.n)[..., None]
         grad_z[~self.counts] = 0
         return (grad_z,)
 
@@ -109,17 +112,26 @@ class MseLoss(Op):
     """loss = mean (y - t)^2 over N elements;   dL/dy = dL/dloss * 2 (y - t) / N,   dL/dt = -dL/dy."""
 
     def forward(self, y, t):
-        self.error = y - t
-        return np.square(self.error).mean()
+        if t.shape not in (y.shape, ()):
+            raise wording.wrong_shape("target", t.shape, y.shape)
+        self.error = widened(y) - widened(t)
+        return narrowed(mean(np.square(self.error)), y, t)
 
     def backward(self, grad_loss):
-        grad_y = grad_loss * 2 * self.error / self.error.size
+        grad_y = widened(grad_loss) * 2 * self.error / self.error.size
         grad_t = -grad_y
         return grad_y, grad_t
 
 
 def mse_loss(y: TensorLike, target: TensorLike) -> Tensor:
-    """The mean of the squared differences, with broadcasting.
+    """The mean of the squared differences.
+
+    Args:
+        y: of any shape.
+        target: of the same shape, or a single number.
+
+    Raises:
+        ValueError: a target of another shape; it is not broadcast, since (n, 1) beside (n,) would be n x n pairs.
 
     >>> mse_loss(Tensor([1.0, 2.0]), [1.0, 4.0]).item()
     2.0

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from minigrad import wording
 from minigrad.op import Op
+from minigrad.precision import mean, narrowed, widened
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 
@@ -15,18 +17,19 @@ class LayerNorm(Op):
     """
 
     def __init__(self, eps=1e-5):
-        self.eps = eps
+        self.eps = float(eps)  # a NumPy float64 would make float64 of float32
 
     def forward(self, x, gain, bias):
-        n = x - x.mean(axis=-1, keepdims=True)
+        refuse_other_shapes(x, gain=gain, bias=bias)
+        n = centered(centered(widened(x)))  # the second time removes the rounding of the first mean
         self.s = np.sqrt(mean_of_product(n, n) + self.eps)
         n /= self.s
         self.n, self.gain = n, gain
-        return n * gain + bias
+        return narrowed(n * gain + bias, x, gain, bias)
 
     def backward(self, grad_y):
-        g = grad_y * self.gain
-        grad_x = (g - g.mean(axis=-1, keepdims=True) - self.n * mean_of_product(g, self.n)) / self.s
+        g = widened(grad_y) * self.gain
+        grad_x = (centered(g) - self.n * mean_of_product(g, self.n)) / self.s
         grad_gain, grad_bias = grad_y * self.n, grad_y
         return grad_x, grad_gain, grad_bias
 
@@ -40,6 +43,9 @@ def layer_norm(x: TensorLike, gain: TensorLike = 1.0, bias: TensorLike = 0.0, ep
     Args:
         x: (..., d)
         gain, bias: (d,), or numbers.
+
+    Raises:
+        ValueError: a gain or bias of another shape.
 
     >>> layer_norm(Tensor([[1.0, 2.0, 3.0]])).data.round(4)
     array([[-1.2247,  0.    ,  1.2247]])
@@ -55,16 +61,18 @@ class RmsNorm(Op):
     """
 
     def __init__(self, eps=1e-5):
-        self.eps = eps
+        self.eps = float(eps)  # a NumPy float64 would make float64 of float32
 
     def forward(self, x, gain):
+        refuse_other_shapes(x, gain=gain)
         self.gain = gain
-        self.s = np.sqrt(mean_of_product(x, x) + self.eps)
-        self.n = x / self.s
-        return self.n * gain
+        wide = widened(x)
+        self.s = np.sqrt(mean_of_product(wide, wide) + self.eps)
+        self.n = wide / self.s
+        return narrowed(self.n * gain, x, gain)
 
     def backward(self, grad_y):
-        g = grad_y * self.gain
+        g = widened(grad_y) * self.gain
         grad_x = (g - self.n * mean_of_product(g, self.n)) / self.s
         grad_gain = grad_y * self.n
         return grad_x, grad_gain
@@ -77,10 +85,24 @@ def rms_norm(x: TensorLike, gain: TensorLike = 1.0, eps: float = 1e-5) -> Tensor
         x: (..., d)
         gain: (d,), or a number.
 
+    Raises:
+        ValueError: a gain of another shape.
+
     >>> rms_norm(Tensor([[3.0, 4.0]])).data.round(4)
     array([[0.8485, 1.1314]])
     """
     return RmsNorm(eps)(x, gain)
+
+
+def refuse_other_shapes(x, **parameters):
+    for name, parameter in parameters.items():
+        if parameter.shape not in ((), x.shape[-1:]):
+            raise wording.wrong_shape(name, parameter.shape, x.shape[-1:])
+
+
+def centered(x):
+    """x minus its mean over the last axis."""
+    return x - mean(x, axis=-1, keepdims=True)
 
 
 def mean_of_product(a, b):

@@ -7,6 +7,7 @@ import numpy as np
 
 from minigrad.arrays import sum_to_shape
 from minigrad.op import Op
+from minigrad.precision import whole
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 
@@ -18,8 +19,8 @@ class Matmul(Op):
     """
 
     def forward(self, x, y):
-        self.x, self.y = x, y
-        return x @ y
+        self.x, self.y = whole(x), whole(y)
+        return self.x @ self.y
 
     def backward(self, grad_z):
         x, y, grad_z = self.as_matrices(grad_z)
@@ -71,9 +72,9 @@ class Einsum(Op):
         self.subscripts = subscripts
 
     def forward(self, *xs):
-        self.xs = xs
+        self.xs = [whole(x) for x in xs]
         self.labels, self.out = explicit(self.subscripts, xs)
-        return np.einsum(self.subscripts, *xs)
+        return np.einsum(self.subscripts, *self.xs)
 
     def backward(self, grad_z):
         grad_xs = tuple(self.gradient_of(i, grad_z) for i in range(len(self.xs)))

@@ -8,7 +8,9 @@ import math
 
 import numpy as np
 
+from minigrad import precision
 from minigrad.op import Op
+from minigrad.precision import narrowed, running_sum, summed, whole, widened
 from minigrad.tensor import Tensor
 from minigrad.types import Axis, TensorLike
 
@@ -40,7 +42,7 @@ class Sum(Reduction):
 
     def forward(self, x):
         self.shape = x.shape
-        return x.sum(axis=self.axis, keepdims=self.keepdims)
+        return summed(x, self.axis, self.keepdims)
 
     def backward(self, grad_y):
         grad_x = np.broadcast_to(self.unreduced(grad_y), self.shape)
@@ -62,10 +64,10 @@ class Mean(Reduction):
     def forward(self, x):
         self.shape = x.shape
         self.n = self.count(x) or 1  # the mean of nothing is NaN, and nothing gets its gradient
-        return x.mean(axis=self.axis, keepdims=self.keepdims)
+        return precision.mean(x, self.axis, self.keepdims)
 
     def backward(self, grad_y):
-        grad_x = np.broadcast_to(self.unreduced(grad_y) / self.n, self.shape)
+        grad_x = np.broadcast_to(widened(self.unreduced(grad_y)) / self.n, self.shape)
         return (grad_x,)
 
 
@@ -132,11 +134,11 @@ class Var(Reduction):
 
     def __init__(self, axis=None, keepdims=False, ddof=0):
         super().__init__(axis, keepdims)
-        self.ddof = ddof
+        self.ddof = float(ddof)  # a NumPy float64 would make float64 of float32
 
     def forward(self, x):
-        self.centered = self.center(x)
-        return np.square(self.centered).sum(axis=self.axis, keepdims=self.keepdims) / self.degrees
+        self.centered = self.center(widened(x))
+        return narrowed(summed(np.square(self.centered), self.axis, self.keepdims) / self.degrees, x)
 
     def backward(self, grad_y):
         grad_x = self.unreduced(grad_y) * 2 * self.centered / self.degrees
@@ -144,8 +146,8 @@ class Var(Reduction):
 
     def center(self, x):
         self.degrees = builtins.max(self.count(x) - self.ddof, 0)
-        centered = x - x.mean(axis=self.axis, keepdims=True)
-        return centered - centered.mean(axis=self.axis, keepdims=True)
+        centered = x - precision.mean(x, self.axis, keepdims=True)
+        return centered - precision.mean(centered, self.axis, keepdims=True)
 
 
 def var(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0) -> Tensor:
@@ -161,8 +163,8 @@ class Std(Var):
     """y = |c| / sqrt(n - ddof)  with  c = x - mean;   dL/dx = dL/dy * c / (|c| sqrt(n - ddof)), and 0 where c = 0."""
 
     def forward(self, x):
-        length, self.direction = length_and_direction(self.center(x), self.axis)
-        y = length / np.sqrt(self.degrees, dtype=length.dtype)
+        length, self.direction = length_and_direction(self.center(widened(x)), self.axis)
+        y = narrowed(length / np.sqrt(self.degrees, dtype=length.dtype), x)
         return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
@@ -183,7 +185,8 @@ class Norm(Reduction):
     """y = sqrt(sum x^2);   dL/dx = dL/dy * x / y, and 0 at the origin."""
 
     def forward(self, x):
-        y, self.direction = length_and_direction(x, self.axis)
+        length, self.direction = length_and_direction(widened(x), self.axis)
+        y = narrowed(length, x)
         return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
@@ -208,7 +211,7 @@ def length_and_direction(x, axis):
     largest = np.abs(x).max(axis=axis, keepdims=True, initial=0)
     scale = np.where((largest == 0) | np.isinf(largest), 1, largest)
     scaled = x / scale
-    length = np.sqrt(np.square(scaled).sum(axis=axis, keepdims=True))
+    length = np.sqrt(summed(np.square(scaled), axis, keepdims=True))
     return scale * length, np.divide(scaled, length, out=np.zeros_like(scaled), where=length != 0)
 
 
@@ -219,8 +222,9 @@ class Prod(Reduction):
     """
 
     def forward(self, x):
-        self.x = x
-        return x.prod(axis=self.axis, keepdims=self.keepdims)
+        self.x = whole(x) if x.dtype.kind != "f" else widened(x)
+        y = self.x.prod(axis=self.axis, keepdims=self.keepdims)
+        return y if x.dtype.kind != "f" else narrowed(y, x)
 
     def backward(self, grad_y):
         x = self.x
@@ -259,11 +263,11 @@ class Cumsum(Op):
 
     def forward(self, x):
         self.shape = x.shape
-        return np.cumsum(x, axis=self.axis)
+        return running_sum(x, self.axis)
 
     def backward(self, grad_y):
         axis = 0 if self.axis is None else self.axis
-        from_the_end = np.flip(np.cumsum(np.flip(grad_y, axis), axis=axis), axis)
+        from_the_end = np.flip(running_sum(np.flip(grad_y, axis), axis), axis)
         grad_x = from_the_end.reshape(self.shape)
         return (grad_x,)
 

@@ -1,5 +1,6 @@
 """The residual addition: an addition that knows which of its inputs is the skip."""
 
+from minigrad import wording
 from minigrad.op import Op
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
@@ -18,6 +19,8 @@ class ResidualAdd(Op):
         self.label = label
 
     def forward(self, skip, branch):
+        if () not in (skip.shape, branch.shape) and skip.shape != branch.shape:
+            raise wording.wrong_shape("branch", branch.shape, skip.shape)
         return skip + branch
 
     def backward(self, grad_y):
@@ -38,8 +41,11 @@ def residual_add(skip: TensorLike, branch: TensorLike, label: str | None = None)
 
     Args:
         skip: the input of a sublayer.
-        branch: what the sublayer made of it, of the same shape.
+        branch: what the sublayer made of it, of the same shape; a single number may stand for either.
         label: what the residual is called, such as `attention_residual`.
+
+    Raises:
+        ValueError: a branch of another shape.
 
     >>> x = Tensor([1.0, 2.0], requires_grad=True)
     >>> y = residual_add(x, x.tanh(), "squash")

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from minigrad import wording
 from minigrad.op import Op
-from minigrad.protocols import values_of
+from minigrad.protocols import as_tensors, values_of
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 
@@ -108,6 +109,8 @@ class Clip(Op):
 
     def forward(self, x):
         y = np.clip(x, self.low, self.high)
+        if y.shape != x.shape:
+            raise wording.wrong_shape("low and high together with x", y.shape, x.shape)
         self.inside = x == y
         return y
 
@@ -119,7 +122,18 @@ class Clip(Op):
 def clip(x: TensorLike, low: ArrayLike | None = None, high: ArrayLike | None = None) -> Tensor:
     """x limited to the range from low to high, numbers or arrays; None leaves a side open. The slope at a bound is 1.
 
+    Raises:
+        ValueError: bounds that do not broadcast to x's shape.
+
     >>> clip(Tensor([-1.0, 0.5, 2.0]), 0, 1).data
     array([0. , 0.5, 1. ])
     """
-    return Clip(low, high)(x)
+    (x,) = as_tensors((x,))
+    return Clip(as_bound(low, x), as_bound(high, x))(x)
+
+
+def as_bound(bound, x):
+    """A bound as what stands beside x in an op: numbers and lists take the type of a floating x, arrays keep theirs."""
+    if bound is None or x.dtype.kind != "f":
+        return bound
+    return np.asarray(bound) if isinstance(bound, Tensor) else as_tensors((x, bound))[1].data

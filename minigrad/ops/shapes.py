@@ -181,10 +181,11 @@ class Getitem(Op):
         return x[self.index]
 
     def backward(self, grad_y):
-        grad_x = np.zeros_like(self.x)
         if may_repeat(self.index):
+            grad_x = np.zeros(self.x.shape)  # float64, since a place may be read many times
             np.add.at(grad_x, self.index, grad_y)  # unlike +=, it counts a place as often as it was read
         else:
+            grad_x = np.zeros_like(self.x)
             grad_x[self.index] = grad_y
         return (grad_x,)
 

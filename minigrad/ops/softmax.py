@@ -8,6 +8,7 @@ import numpy as np
 
 from minigrad.op import Op
 from minigrad.ops.reductions import Reduction
+from minigrad.precision import narrowed, summed, widened
 from minigrad.tensor import Tensor
 from minigrad.types import Axis, TensorLike
 
@@ -20,10 +21,10 @@ class Softmax(Op):
 
     def forward(self, x):
         self.y, _, _ = softmax_parts(x, self.axis)
-        return self.y
+        return narrowed(self.y, x)
 
     def backward(self, grad_y):
-        grad_x = self.y * (grad_y - (grad_y * self.y).sum(axis=self.axis, keepdims=True))
+        grad_x = self.y * (grad_y - summed(grad_y * self.y, self.axis, keepdims=True))
         return (grad_x,)
 
 
@@ -48,10 +49,10 @@ class LogSoftmax(Op):
     def forward(self, x):
         self.p, log_total, shift = softmax_parts(x, self.axis)
         self.is_empty = log_total == -np.inf
-        return (x - shift) - np.where(self.is_empty, 0, log_total)
+        return narrowed((widened(x) - shift) - np.where(self.is_empty, 0, log_total), x)
 
     def backward(self, grad_y):
-        grad_x = grad_y - self.p * grad_y.sum(axis=self.axis, keepdims=True)
+        grad_x = grad_y - self.p * summed(widened(grad_y), self.axis, keepdims=True)
         grad_x = np.where(self.is_empty, 0, grad_x)
         return (grad_x,)
 
@@ -70,7 +71,7 @@ class Logsumexp(Reduction):
 
     def forward(self, x):
         self.p, log_total, shift = softmax_parts(x, self.axis)
-        y = shift + log_total
+        y = narrowed(shift + log_total, x)
         return y if self.keepdims else y.squeeze(axis=self.axis)
 
     def backward(self, grad_y):
@@ -91,11 +92,12 @@ def softmax_parts(x, axis):
     """e^x / sum e^x, then ln sum e^(x - shift) and the shift along `axis`, both with length 1 there.
 
     The two come apart because their sum would round: ln sum e^x is 1e16 for x = [1e16, 1e16], without its ln 2.
+    With +inf in a row the sum is inf, and what has no limit, as the share of that +inf has not, is NaN.
     """
-    x = x.astype(np.result_type(x, 0.0), copy=False)
+    x = widened(x)
     largest = x.max(axis=axis, keepdims=True, initial=-np.inf)  # -inf too if there is no x at all
-    shift = np.where(largest == -np.inf, 0, largest)
-    with np.errstate(under="ignore", divide="ignore"):
+    shift = np.where(np.isinf(largest), 0, largest)
+    with np.errstate(all="ignore"):
         e = np.exp(x - shift)
-        total = e.sum(axis=axis, keepdims=True)
+        total = summed(e, axis, keepdims=True)
         return e / np.where(total == 0, 1, total), np.log(total), shift

@@ -263,7 +263,7 @@ TORCH = {
     ),
     "cross_entropy, one row": ([(4,)], lambda z: functional.cross_entropy(z, torch.tensor(2))),
     "mse_loss": ([(2, 3), (2, 3)], functional.mse_loss),
-    "mse_loss, broadcast": ([(2, 3), (3,)], lambda y, t: ((y - t) ** 2).mean()),
+    "mse_loss, one number": ([(2, 3), ()], lambda y, t: ((y - t) ** 2).mean()),
     "embedding": ([(5, 2)], lambda weight: functional.embedding(torch.tensor(TOKENS), weight)),
     "embedding, one token": ([(5, 2)], lambda weight: weight[3]),
     "embedding, no token": ([(5, 2)], lambda weight: weight[:0]),

@@ -236,7 +236,7 @@ USES = {
         lambda z: mg.cross_entropy(z, TARGETS, ignore_index=0, label_smoothing=0.1, reduction="none"),
     ),
     "mse_loss": Use("MseLoss", mg.mse_loss),
-    "mse_loss, broadcast": Use("MseLoss", mg.mse_loss),
+    "mse_loss, one number": Use("MseLoss", mg.mse_loss),
     "embedding": Use("Embedding", lambda weight: mg.embedding(weight, TOKENS)),
     "embedding, one token": Use("Embedding", lambda weight: mg.embedding(weight, 3)),
     "embedding, no token": Use("Embedding", lambda weight: mg.embedding(weight, [])),

@@ -1,0 +1,73 @@
+"""In which type ops add up and compute, so that small types lose nothing on the way.
+
+Results come back in the type of the inputs. Sums of float16 and float32 are added up in float64: a long axis would lose
+digits, or not count at all. Where squares, counts or exponentials occur, float16 is computed in float32. Integers and
+booleans become float64 where an op has fractions, and int64 where it sums products, before anything can wrap.
+"""
+
+import math
+
+import numpy as np
+
+
+def floating(x):
+    """x itself if it is floating; integers and booleans as float64."""
+    return x if x.dtype.kind == "f" else x.astype(np.float64)
+
+
+def widened(x):
+    """x as it can be squared and counted in: float16 as float32, integers and booleans as float64."""
+    return x.astype(np.float32) if x.dtype == np.float16 else floating(x)
+
+
+def narrowed(y, *xs):
+    """y, which was computed from the xs `widened`, in the type that the xs have together."""
+    return y.astype(np.result_type(*(x.dtype if x.dtype.kind == "f" else np.float64 for x in xs)), copy=False)
+
+
+def whole(x):
+    """x as its products can be summed: integers and booleans as int64, floating types as they are."""
+    return x if x.dtype.kind == "f" or x.dtype == np.uint64 else x.astype(np.int64)
+
+
+def summed(x, axis=None, keepdims=False, parts=None):
+    """The sum over `axis`, divided by `parts` if given; in the type of x, but added up in float64.
+
+    Integers and booleans sum to a 64-bit integer, as in NumPy, and have a float64 mean.
+    """
+    if x.dtype.kind != "f" or x.dtype.itemsize > 4:
+        total = x.sum(axis=axis, keepdims=keepdims)
+        return total if parts is None else total / parts
+    total = sum_of_wide(x.astype(np.float64), axis, keepdims)
+    return (total if parts is None else total / parts).astype(x.dtype)
+
+
+def sum_of_wide(x, axis, keepdims):
+    """x.sum(axis, keepdims=keepdims); over all first or all last axes by a product with ones, which is faster."""
+    axes = tuple(range(x.ndim)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    n = math.prod(x.shape[axis] for axis in axes)
+    kept = tuple(length for i, length in enumerate(x.shape) if i not in axes)
+    if not axes or not x.size:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if sorted(axes) == list(range(len(axes))):
+        total = np.ones(n) @ x.reshape(n, -1)
+    elif sorted(axes) == list(range(x.ndim - len(axes), x.ndim)):
+        total = x.reshape(-1, n) @ np.ones(n)
+    else:
+        return x.sum(axis=axis, keepdims=keepdims)
+    return total.reshape([1 if i in axes else m for i, m in enumerate(x.shape)] if keepdims else kept)
+
+
+def running_sum(x, axis=None):
+    """np.cumsum, added up as `summed` does."""
+    if x.dtype.kind != "f" or x.dtype.itemsize > 4:
+        return np.cumsum(x, axis=axis)
+    return np.cumsum(x, axis=axis, dtype=np.float64).astype(x.dtype)
+
+
+def mean(x, axis=None, keepdims=False):
+    """The mean over `axis`, added up as `summed` does; NaN, with NumPy's warning, if there is nothing to average."""
+    if not x.size:
+        return x.mean(axis=axis, keepdims=keepdims)
+    n = x.size if axis is None else math.prod(x.shape[a] for a in np.atleast_1d(axis))
+    return summed(x, axis, keepdims, parts=n)
