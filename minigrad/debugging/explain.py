@@ -58,25 +58,29 @@ class Check:
     Attributes:
         compared: number of entries whose gradient agreed with the slope.
         skipped: number of entries at a kink, or not finite.
+        unmeasured: number of entries whose slope drowns in rounding.
         unseen: number of entries that were not compared, since only `ENTRIES` of each input are.
         worst: the largest difference between a gradient and its slope.
         wrong: the first entry that disagrees, as (input, index, gradient, slope); None if all agree.
     """
 
     def __init__(self) -> None:
-        self.compared = self.skipped = self.unseen = 0
+        self.compared = self.skipped = self.unmeasured = self.unseen = 0
         self.worst = 0.0
         self.wrong: tuple[str, tuple[int, ...], float, float] | None = None
 
     def __bool__(self) -> bool:
-        return self.wrong is None
+        return self.wrong is None and self.compared > 0
 
     def __str__(self):
         if self.wrong is not None:
             name, index, gradient, slope = self.wrong
             return f"WRONG: dL/d{name} at index {index} is {gradient:.8g}, but the slope is {slope:.8g}"
         words = f"the rule agrees in {self.compared} entries, to within {self.worst:.1g}"
+        if not self.compared:
+            words = "nothing could be compared"
         words += f"; {self.skipped} at a kink or not finite were left out" if self.skipped else ""
+        words += f"; {self.unmeasured} drown in rounding" if self.unmeasured else ""
         return words + (f"; {self.unseen:,} were not looked at (only {ENTRIES} of an input are)" if self.unseen else "")
 
 
@@ -261,11 +265,11 @@ def check_rule(op):
         check = Check()
         for i, grad in enumerate(grads):
             if grad is not None:
-                check_entries(check, grad, replay, arrays, i, weights)
+                check_entries(check, grad, replay, arrays, i, weights, y)
     return check
 
 
-def check_entries(check, grad, replay, arrays, i, weights):
+def check_entries(check, grad, replay, arrays, i, weights, y):
     """Compare some entries of dL/d(input i)."""
     places = np.flatnonzero(np.isfinite(arrays[i]))
     check.skipped += arrays[i].size - places.size
@@ -274,11 +278,13 @@ def check_entries(check, grad, replay, arrays, i, weights):
         places = np.random.default_rng(0).choice(places, ENTRIES, replace=False)
     for place in places:
         index = tuple(int(n) for n in np.unravel_index(place, arrays[i].shape))
-        verdict, slope = judge(grad[index], replay, arrays, i, index, weights, step=1e-6, rtol=1e-5, atol=1e-7)
+        verdict, slope = judge(grad[index], replay, arrays, i, index, weights, y)
         if verdict == "right":
             check.compared += 1
             check.worst = max(check.worst, abs(grad[index] - slope.middle))
         elif verdict == "kink" or not (np.isfinite(grad[index]) or replay.finite.all()):
             check.skipped += 1  # or the result is not finite, and so has no slope
+        elif verdict == "unmeasured":
+            check.unmeasured += 1
         elif check.wrong is None:
             check.wrong = (input_names(replay.op)[i], index, float(grad[index]), slope.middle)

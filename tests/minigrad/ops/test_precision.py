@@ -72,7 +72,7 @@ def test_num_b_float16_is_float64_rounded(name):
 
 WHOLE = {
     **{name: getattr(mg, name) for name in ("exp", "expm1", "log1p", "sqrt", "sin", "cos", "sigmoid", "tanh", "gelu")},
-    **{name: FLOATING[name] for name in FLOATING.keys() - {"mse_loss"}},
+    **FLOATING,
     "silu": mg.silu,
     "log": lambda x: mg.log(x[1:]),
     "mse_loss": lambda x: mg.mse_loss(x, x[::-1]),
