@@ -330,8 +330,8 @@ def rounding(y, lower, upper):
 def nothing_measured(name, entry):
     i, index, error = entry
     return ValueError(
-        f"gradcheck: {name}: no entry could be compared. At input {i}, index {index}, what a step changes drowns "
-        f"in its rounding: the slope can't be measured to better than {error:.2g}; check the function at smaller numbers"
+        f"gradcheck: {name}: no entry could be compared. At input {i}, index {index}, what a step changes drowns in "
+        f"its rounding: the slope can't be measured to better than {error:.2g}; check the function at smaller numbers"
     )
 
 
@@ -339,8 +339,8 @@ def error_message(name, wrong, total):
     i, index, grad, slope = wrong[0]
     return (
         f"gradcheck: {name}: input {i}, index {index}: got gradient {grad:.10g}, "
-        f"expected {slope.middle:.10g} from finite differences "
-        f"({slope.left:.10g} to the left, {slope.right:.10g} to the right); {len(wrong)} of {total} entries are wrong"
+        f"expected {slope.middle:.8g} from finite differences "
+        f"({slope.left:.8g} to the left, {slope.right:.8g} to the right); {len(wrong)} of {total} entries are wrong"
     )
 
 
