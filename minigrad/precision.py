@@ -10,6 +10,9 @@ import math
 import numpy as np
 
 
+SMALL = 4096  # elements, below which a call costs more than its additions
+
+
 def floating(x):
     """x itself if it is floating; integers and booleans as float64."""
     return x if x.dtype.kind == "f" else x.astype(np.float64)
@@ -22,6 +25,8 @@ def widened(x):
 
 def narrowed(y, *xs):
     """y, which was computed from the xs `widened`, in the type that the xs have together."""
+    if all(x.dtype == y.dtype for x in xs):
+        return y
     return y.astype(np.result_type(*(x.dtype if x.dtype.kind == "f" else np.float64 for x in xs)), copy=False)
 
 
@@ -36,9 +41,12 @@ def summed(x, axis=None, keepdims=False, parts=None):
     Integers and booleans sum to a 64-bit integer, as in NumPy, and have a float64 mean.
     """
     if x.dtype.kind != "f" or x.dtype.itemsize > 4:
-        total = x.sum(axis=axis, keepdims=keepdims)
+        total = np.add.reduce(x, axis=axis, keepdims=keepdims)
         return total if parts is None else total / parts
-    total = sum_of_wide(x.astype(np.float64), axis, keepdims)
+    if x.size < SMALL:
+        total = np.add.reduce(x, axis=axis, dtype=np.float64, keepdims=keepdims)
+    else:
+        total = sum_of_wide(x.astype(np.float64), axis, keepdims)
     return (total if parts is None else total / parts).astype(x.dtype)
 
 
@@ -69,5 +77,8 @@ def mean(x, axis=None, keepdims=False):
     """The mean over `axis`, added up as `summed` does; NaN, with NumPy's warning, if there is nothing to average."""
     if not x.size:
         return x.mean(axis=axis, keepdims=keepdims)
-    n = x.size if axis is None else math.prod(x.shape[a] for a in np.atleast_1d(axis))
+    if axis is None:
+        n = x.size
+    else:
+        n = math.prod(x.shape[a] for a in axis) if isinstance(axis, tuple) else x.shape[axis]
     return summed(x, axis, keepdims, parts=n)

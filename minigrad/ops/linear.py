@@ -24,7 +24,7 @@ class Linear(Op):
             raise wording.wrong_shape("bias", bias.shape, weight.shape[1:])
         self.x, self.weight = whole(x), whole(weight)
         y = as_rows(self.x) @ self.weight
-        y = np.add(y, bias, out=y if np.result_type(y, bias) == y.dtype else None)
+        y = np.add(y, bias, out=y if bias.dtype == y.dtype else None)
         return y.reshape(*x.shape[:-1], weight.shape[-1])  # (..., d_out)
 
     def backward(self, grad_y):
