@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 
-
 SMALL = 4096  # elements, below which a call costs more than its additions
 
 
@@ -77,8 +76,5 @@ def mean(x, axis=None, keepdims=False):
     """The mean over `axis`, added up as `summed` does; NaN, with NumPy's warning, if there is nothing to average."""
     if not x.size:
         return x.mean(axis=axis, keepdims=keepdims)
-    if axis is None:
-        n = x.size
-    else:
-        n = math.prod(x.shape[a] for a in axis) if isinstance(axis, tuple) else x.shape[axis]
-    return summed(x, axis, keepdims, parts=n)
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return summed(x, axis, keepdims, parts=math.prod(x.shape[a] for a in axes))
