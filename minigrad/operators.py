@@ -60,7 +60,11 @@ class Operators:
     matmul = products.matmul
     reshape, flatten, transpose, swapaxes = shapes.reshape, shapes.flatten, shapes.transpose, shapes.swapaxes
     squeeze, expand_dims, broadcast_to = shapes.squeeze, shapes.expand_dims, shapes.broadcast_to
-    split, T = shapes.split, property(protocols.transposed)
+    split = shapes.split
+    if TYPE_CHECKING:  # a checker does not see through a property that is made by a call
+        T: Tensor
+    else:
+        T = property(protocols.transposed)
 
     on_gradient = watching.on_gradient
 
