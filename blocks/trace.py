@@ -90,6 +90,9 @@ class Trace(Printed, Mapping[str, Tensor]):
 class ParameterTable(Printed, dict[str, int]):
     """The number of parameters by part of a model; `print()` gives a table."""
 
+    def __init__(self, counts: Mapping[str, int] | None = None):
+        super().__init__(counts or {})
+
     def __repr__(self) -> str:
         return f"<ParameterTable: {sum(self.values()):,} parameters in {len(self)} parts>"
 
