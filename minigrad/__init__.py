@@ -83,6 +83,14 @@ else:  # unseen by type checkers, which would take it for leave to ask for any n
         raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
 
 
+def show_tensor(tensor: Tensor) -> str:
+    """What a notebook shows of a tensor."""
+    return importlib.import_module("minigrad.drawing.notebook").tensor_html(tensor)
+
+
+Tensor._repr_html_ = show_tensor  # type: ignore[attr-defined]
+
+
 def __dir__() -> list[str]:  # for Tab and help(), which would not see what is loaded on demand
     return [*__all__, "__version__", "optim"]
 
