@@ -35,7 +35,7 @@ from minigrad.drawing.values import spoiled_tensors, statistics, strength
 from minigrad.drawing.view import kind_shown
 from minigrad.graph import Box
 
-FONTS = "Helvetica,Arial,sans-serif"  # a viewer that has no Helvetica takes one of the same widths
+FONT = "Helvetica"  # the one whose widths every layout program knows
 HUGE = 500  # from this many items on, the layout trades looks for speed
 MANY = 100  # from this many items on, "auto" leaves the arrays out
 PER_ROW = 2  # entries of the legend
@@ -49,11 +49,13 @@ def dot_text(view, look):
 
     spoiled = spoiled_tensors(view.graph) if look.values else set()
     dot = graphviz.Digraph("minigrad")
-    dot.attr("graph", rankdir=look.direction, ranksep="0.25", nodesep="0.25", bgcolor="white")
-    dot.attr("graph", fontname=FONTS, label=caption(view, look, spoiled), labelloc="t", tooltip=" ")
-    dot.attr("node", shape="box", fontname=FONTS, fontsize="10", margin="0.08,0.07", height="0.2", width="0.3")
+    dot.attr("graph", rankdir=layout_direction(look), ranksep="0.25", nodesep="0.25", bgcolor="white")
+    dot.attr("graph", fontname=FONT, label=caption(view, look, spoiled), labelloc="t", tooltip=" ")
+    dot.attr("node", shape="box", fontname=FONT, fontsize="10", margin="0.08,0.07", height="0.2", width="0.3")
     dot.attr("node", **USUAL_NODE)
-    dot.attr("edge", fontname=FONTS, fontsize="8", arrowsize="0.7", **USUAL_ARROW)
+    dot.attr("edge", fontname=FONT, fontsize="8", arrowsize="0.7", **USUAL_ARROW)
+    if look.size:
+        dot.attr("graph", size=",".join(f"{pixels / 72:.4f}" for pixels in look.size) + "!", dpi="72")
     if len(view.items) > HUGE:
         dot.attr("graph", nslimit="1", nslimit1="1")  # straighter lines are not worth minutes
     lit = highlighted(view, look)
@@ -74,6 +76,13 @@ def dot_text(view, look):
         attributes = arrow_attributes(look, arrow, sizes.get(arrow), most)
         dot.edge(*(ends if look.flow == "forward" else ends[::-1]), **unusual(attributes, USUAL_ARROW))
     return dot.source
+
+
+def layout_direction(look):
+    """Where the arrows go. From side to side it is the data that goes as asked, also where arrows follow the gradient."""
+    if look.flow == "backward" and look.direction in ("LR", "RL"):
+        return look.direction[::-1]
+    return look.direction
 
 
 def unusual(attributes, usual):
@@ -143,6 +152,8 @@ def item_label(view, look, item, spoiled, gradients):
     tensor = tensors[0] if len(tensors) == 1 else None
     arrays = shown_arrays(view, look, item, spoiled)
     lines = details_of(view, item)
+    if look.is_plain:
+        return table(*(row(cell(font(line, 10, bold=True))) for line in plain_title(item, look)))
     if look.grads and tensor is not None and tensor.requires_grad and not (arrays and tensor.grad is not None):
         [gradient] = gradients
         lines = [*lines[:-1], f"{lines[-1]}  {gradient}"] if isinstance(item, Box) else [*lines, gradient]
@@ -153,6 +164,12 @@ def item_label(view, look, item, spoiled, gradients):
         cells = (array_cell(heading, array, look.values, color) for heading, array, color in arrays)
         rows.append(row(cell(table(row(*cells), CELLSPACING="2"))))
     return table(*rows)
+
+
+def plain_title(item, look):
+    """The title alone; where the picture goes from side to side its words stand one under the other."""
+    title = title_of(item)
+    return title.replace("_", " ").split() if look.direction in ("LR", "RL") else [title]
 
 
 def shown_arrays(view, look, item, spoiled):
@@ -204,11 +221,13 @@ def arrow_attributes(look, arrow, size, most):
     }
     if look.tooltips:
         attributes["tooltip"] = tooltip(arrow_lines(arrow, size))
-    lines = [] if size is None else [small(number_text(size), color)]
+    lines = [] if size is None else [font(number_text(size), 10 if look.is_plain else 8, color)]
     if arrow.share is not None:
+        lines = [] if look.is_plain else lines
         lines.append(font(share_text(arrow), 10, color, bold=True))
     if lines:
-        spacer = cell("", WIDTH=8 if arrow.is_skip else 5)  # keeps the words clear of the line
+        is_beside = look.direction in ("TB", "BT") and (arrow.is_skip or arrow.share is not None)
+        spacer = cell("", WIDTH=14 if is_beside else 4)  # clear of the bold lines and their heads
         attributes["label"] = f"<{table(*(row(spacer, cell(line), spacer) for line in lines))}>"
     if not arrow.tensor.requires_grad:
         attributes["style"] = "dashed"

@@ -1,9 +1,11 @@
 """`draw`, its options, and the picture that it returns: one view of a graph, in every format."""
 
+import json
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,9 @@ from minigrad.tensor import Tensor
 
 TEXTS = {"dot": dot_text, "gv": dot_text, "mmd": mermaid_text, "txt": tree_text}
 FORMATS = (*RENDERED, *TEXTS)
+FONTS = 'font-family="Helvetica,Arial,sans-serif"'  # a viewer without Helvetica takes one of the same widths
+SMALLEST, PLAIN = 8, 10  # points of the smallest text, and of all text in a plain picture
+READABLE_PIXELS = 14  # on a slide
 VALUES = ("auto", "numbers", "heatmap", "statistics", False)
 DIRECTIONS = ("TB", "BT", "LR", "RL")
 FLOWS = ("forward", "backward")
@@ -41,6 +46,8 @@ class Look:
     highlight: Mapping[Any, str] = field(default_factory=dict)
     meanings: Mapping[str, str] = field(default_factory=dict)
     tooltips: bool = True
+    size: tuple[float, float] | None = None
+    is_plain: bool = False  # nodes say their name alone, arrows one number
     numbers: Mapping[Node, str] = field(default_factory=dict)  # what the stepper puts behind the names of nodes
 
     def __post_init__(self):
@@ -51,6 +58,8 @@ class Look:
         for name, keys in (("highlight", "{tensor: 'red'}"), ("meanings", "{'red': 'the first NaN'}")):
             if not isinstance(getattr(self, name), Mapping):
                 raise TypeError(f"draw: {name} is a dict like {keys}; got {getattr(self, name)!r}")
+        if self.size is not None and not is_size(self.size):
+            raise ValueError(f"draw: size is (width, height) in pixels, such as (1280, 720); got {self.size!r}")
         for color in (*self.highlight.values(), *self.meanings):
             color_code(color)
 
@@ -91,7 +100,10 @@ class Picture:
             RendererError: the program failed.
             ValueError: more items than the limit.
         """
-        return self.rendered("svg").decode().replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+        svg = self.rendered("svg").decode().replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+        if self.look.size:
+            svg = re.sub(r'(width|height)="([\d.]+)pt"', r'\1="\2"', svg, count=2)
+        return re.sub('font-family="[^"]*"', FONTS, svg)
 
     def rendered(self, format: str) -> bytes:
         if self.is_too_large():
@@ -172,6 +184,7 @@ def draw(
     highlight: Mapping[Tensor, str] | None = None,
     meanings: Mapping[str, str] | None = None,
     limit: int | None = 1500,
+    size: tuple[float, float] | None = None,
 ) -> Picture:
     """Draw how a tensor was made and, after `backward()`, the gradients that came back.
 
@@ -196,6 +209,9 @@ def draw(
         limit: a picture of more items than this is drawn at the depth that fits, with a warning. None for no limit:
             with ``depth=None`` every op is drawn.
 
+        size: (width, height) in pixels, such as ``(1280, 720)`` for a slide. The picture fills it, and leaves out the
+            legend, the arrays, all but the names in nodes, and inner boxes, in this order, until its smallest text has 14 pixels.
+
     Returns:
         Picture: it shows itself in a notebook, and has the texts: `svg()`, `dot()`, `mermaid()`, `text()`.
 
@@ -214,10 +230,48 @@ def draw(
     if view.note and view.note.startswith("closed"):
         warnings.warn(f"draw: {view.note}", stacklevel=2)
     look = Look(values, grads, direction, flow, title, legend, highlight or {}, meanings or {})
+    if size is not None:
+        view, look = fitted(view, replace(look, size=size))
     picture = Picture(view, look, limit)
     if path is not None:
         picture.save(path)
     return picture
+
+
+def is_size(size):
+    return isinstance(size, (tuple, list)) and len(size) == 2 and all(0 < pixels < 1e5 for pixels in size)
+
+
+def fitted(view, look):
+    """The view and look with the most in them that can be read at `look.size`; warns if there is none."""
+    for closer, plainer in less_and_less(view, look):
+        try:
+            layout = json.loads(render(dot_text(closer, replace(plainer, size=None, tooltips=False)), "json"))
+        except NoRendererError:
+            return view, look
+        _, _, *natural = map(float, layout["bb"].split(","))
+        pixels = (PLAIN if plainer.is_plain else SMALLEST) * min(
+            asked / has for asked, has in zip(look.size, natural, strict=True)
+        )
+        if pixels >= READABLE_PIXELS:
+            return closer, plainer
+    warnings.warn(
+        f"draw: at {look.size[0]:g} x {look.size[1]:g} pixels the smallest text has {pixels:.0f}: draw a part of the "
+        f"graph (one block's output), or turn the picture with direction",
+        stacklevel=3,
+    )
+    return closer, plainer
+
+
+def less_and_less(view, look):
+    """The picture as it was asked for, then with less and less in it."""
+    yield view, look
+    for part in ({"legend": False}, {"values": False}, {"is_plain": True}):
+        look = replace(look, **part)
+        yield view, look
+    deepest = max((box.depth for box in view.graph.boxes), default=0)
+    for depth in range(min(deepest, deepest if view.depth is None else view.depth) - 1, 0, -1):
+        yield View(view.graph, depth), look
 
 
 def to_dot(graph, depth=None, expand=(), **look):
