@@ -16,9 +16,10 @@ from minigrad.debugging import AnomalyError
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Draw the gallery.")
-    parser.add_argument("folder", type=Path, nargs="?", default=Path("."), help="where to write it; it must exist")
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("."), help="where to write it")
     parser.add_argument("--format", default="png", choices=("png", "svg", "pdf", "dot"))
     options = parser.parse_args(arguments)
+    options.folder.mkdir(parents=True, exist_ok=True)
     for picture in (one_op, softmax, levels, before_and_after, residuals, stack, first_nan):
         for name, drawn in picture():
             drawn.save(options.folder / f"{name}.{options.format}")

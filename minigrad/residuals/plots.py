@@ -5,6 +5,7 @@ shows itself after `%matplotlib inline`.
 """
 
 import io
+import re
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -19,14 +20,16 @@ from minigrad.residuals.tables import GradientPaths, ResidualGradients, Residual
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_NAMES = 24  # up to so many residuals are named on the axis; with more they are numbered
+MOST_TICKS = 24
+MOST_NAMES = 8  # up to so many residuals are named in full on the axis; with more their blocks are numbered
 
 
-def plot_residual_gradients(residuals: ResidualGradients, path: str | Path | None = None) -> "Figure":
-    """The gradient's norm at the input of each residual, with skip and branch apart.
+def plot_residual_gradients(residuals: ResidualGradients, path: str | Path | None = None, by: str = "norm") -> "Figure":
+    """The gradient's norm at the input of each residual, with skip and branch apart; or their shares, as bars.
 
     Args:
         residuals: from `residual_gradients`.
+        by: "norm" for the norms as lines, "share" for a bar of skip and branch for each residual, which sum to 100%.
         path: a file to write; the suffix decides the format (png, svg, pdf). None writes nothing.
 
     Returns:
@@ -35,13 +38,23 @@ def plot_residual_gradients(residuals: ResidualGradients, path: str | Path | Non
     Raises:
         ImportError: matplotlib is not installed; the message says how to install it.
         TypeError: `residuals` does not come from `residual_gradients`.
-        ValueError: there is no residual to plot.
+        ValueError: there is no residual to plot; `by` is another word.
     """
     check_type(residuals, ResidualGradients, "residual_gradients(loss, x)")
     if not residuals:
         raise ValueError("plot_residual_gradients: there is no residual between the loss and x, so nothing to plot")
+    if by not in ("norm", "share"):
+        raise ValueError(f'plot_residual_gradients: by is "norm" or "share"; got {by!r}')
     figure, (axes,) = new_figure(1)
     places = np.arange(1, len(residuals) + 1)
+    if by == "share":
+        plot_shares(axes, places, residuals)
+        caption(
+            figure,
+            "Each bar is one residual h + f(h): how far what came to h over its skip, and through its branch f, goes "
+            "along the whole gradient there. Both sum to 100 percent; a part that opposes the other is below 0.",
+        )
+        return saved(figure, path)
     for label, color, style, norms in (
         ("total", TOTAL, "-o", [norm(residual.total) for residual in residuals]),
         ("over the skip", SKIP, "--s", [norm(residual.skip) for residual in residuals]),
@@ -56,13 +69,27 @@ def plot_residual_gradients(residuals: ResidualGradients, path: str | Path | Non
     axes.set_title("Gradient at the input of each residual")
     axes.set_ylabel("gradient norm |dL/dh|\n(loss per unit of h)")
     name_depths(axes, places, [residual.name for residual in residuals])
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1.08))  # clear of the lines
     caption(
         figure,
         "Each place on the axis is one residual h + f(h): the norm of what came to h over its skip, through its branch "
         "f, and in total. Norms do not add up where skip and branch point in different directions.",
     )
     return saved(figure, path)
+
+
+def plot_shares(axes, places, residuals):
+    """For each residual the share of its skip, and on top of it that of its branch; what is negative hangs below 0."""
+    skip = 100 * np.array([residual.skip_share for residual in residuals])
+    branch = 100 * np.array([residual.branch_share for residual in residuals])
+    start = np.where(np.sign(branch) == np.sign(skip), skip, 0)
+    for label, color, shares, bottom in (("skip", SKIP, skip, 0), ("branch", BRANCH, branch, start)):
+        axes.bar(places, shares, bottom=bottom, color=color, label=label, width=0.75)
+    axes.axhline(0, color=TOTAL, linewidth=0.8)
+    axes.set_title("Share of skip and branch in the gradient at each residual's input")
+    axes.set_ylabel("share of the whole\n(percent)")
+    name_depths(axes, places, [residual.name for residual in residuals])
+    axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1.08))
 
 
 def plot_path_lengths(paths: GradientPaths, path: str | Path | None = None) -> "Figure":
@@ -161,13 +188,31 @@ def plot_by_token(stream, path):
 
 
 def name_depths(axes, places, names):
-    """Name the places on the axis, or number them if they are many."""
-    if len(names) <= MOST_NAMES:
+    """Name the places on the axis; where they are many, number the blocks at their first residual, or the residuals."""
+    blocks = [re.search(r"\bblocks\.(\d+)\.", name) for name in names]
+    if len(names) > MOST_NAMES and all(blocks):
+        numbers = [int(block[1]) for block in blocks]
+        first = [i for i, number in enumerate(numbers) if i == 0 or number != numbers[i - 1]]
+        shown = first[:: -(-len(first) // MOST_TICKS)]
+        axes.set_xticks([places[i] for i in shown], [str(numbers[i]) for i in shown])
+        axes.set_xlabel(f"number of the residual's block, from input to output{in_each(names)}")
+    elif len(names) <= MOST_NAMES:
         axes.set_xticks(places, [short(name) for name in names], rotation=30, ha="right", fontsize=8)
         axes.set_xlabel("residual, from the input (left) to the output (right)")
     else:
         axes.set_xlim(places[0] - 0.5, places[-1] + 0.5)
         axes.set_xlabel("number of the residual, from the input (left) to the output (right)")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+
+
+def in_each(names):
+    """The residuals of a block in words, where all blocks have the same.
+
+    >>> in_each(["blocks.0.attention_residual", "blocks.0.feed_forward_residual", "blocks.1.attention_residual"])
+    ': in each attention, then feed forward'
+    """
+    kinds = list(dict.fromkeys(re.sub(r"_residual$", "", name.rpartition(".")[2]).replace("_", " ") for name in names))
+    return f": in each {', then '.join(kinds)}" if len(kinds) <= 3 else ""
 
 
 def check_type(value, wanted, source):

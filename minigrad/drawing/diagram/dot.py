@@ -79,7 +79,7 @@ def dot_text(view, look):
 
 
 def layout_direction(look):
-    """Where the arrows go. From side to side it is the data that goes as asked, also where arrows follow the gradient."""
+    """Where the arrows go; from side to side the data goes as asked, also where arrows follow the gradient."""
     if look.flow == "backward" and look.direction in ("LR", "RL"):
         return look.direction[::-1]
     return look.direction

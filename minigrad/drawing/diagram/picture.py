@@ -210,7 +210,8 @@ def draw(
             with ``depth=None`` every op is drawn.
 
         size: (width, height) in pixels, such as ``(1280, 720)`` for a slide. The picture fills it, and leaves out the
-            legend, the arrays, all but the names in nodes, and inner boxes, in this order, until its smallest text has 14 pixels.
+            legend, the arrays, all but the names in nodes, and inner boxes, in this order, until its smallest text has
+            14 pixels.
 
     Returns:
         Picture: it shows itself in a notebook, and has the texts: `svg()`, `dot()`, `mermaid()`, `text()`.

@@ -141,3 +141,16 @@ def test_what_was_written_token_by_token():
         plots.plot_residual_stream(stream, by="head")
     with pytest.raises(TypeError, match="residual_stream"):
         plots.plot_residual_stream([])
+
+
+@pytest.mark.usefixtures("matplotlib")
+def test_shares_as_bars():
+    residuals = residual_gradients(*loss_and_input(n_blocks=6))
+    figure = plots.plot_residual_gradients(residuals, by="share")
+    [skip, branch] = figure.axes[0].containers
+    np.testing.assert_allclose([bar.get_height() for bar in skip], [100 * one.skip_share for one in residuals])
+    np.testing.assert_allclose([bar.get_height() for bar in branch], [100 * one.branch_share for one in residuals])
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == list("012345")
+    assert "in each attention, then feed forward" in all_text(figure)
+    with pytest.raises(ValueError, match='by is "norm" or "share"'):
+        plots.plot_residual_gradients(residuals, by="shares")

@@ -1,6 +1,7 @@
 """Files, notebooks, limits: what `draw` leaves behind."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -405,3 +406,38 @@ def printing(monkeypatch, folder, content):
     program.write_text(f"#!/bin/sh\ncat >/dev/null\ncat '{folder / 'content'}'\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("GRAPHVIZ_DOT", str(program))
+
+
+def drawn_size(svg):
+    root = ElementTree.fromstring(svg.encode())
+    scale = float(re.search(r"scale\(([\d.]+)", svg).group(1))
+    sizes = {float(text.get("font-size")) for text in root.iter("{http://www.w3.org/2000/svg}text")}
+    return float(root.get("width")), float(root.get("height")), scale * min(sizes)
+
+
+@pytest.mark.parametrize(("size", "direction"), [((1280, 720), "TB"), ((1280, 720), "LR"), ((700, 1400), "TB")])
+def test_a_slide_can_be_read(renderer, size, direction):
+    block, x = blocks.lesson_block("post")
+    y = block(x)
+    (y * y).sum().backward()
+    width, height, smallest = drawn_size(draw(y, depth=1, size=size, direction=direction).svg())
+    assert width <= size[0] + 1 and height <= size[1] + 1 and smallest >= 14
+
+
+def test_a_slide_on_which_too_much_is_asked_for_says_so(renderer):
+    y = Tensor([1.0], requires_grad=True)
+    for _ in range(60):
+        y = y.tanh()
+    with pytest.warns(UserWarning, match="at 300 x 200 pixels the smallest text has"):
+        draw(y, size=(300, 200))
+    with pytest.raises(ValueError, match=r"size is \(width, height\) in pixels"):
+        draw(y, size=1280)
+
+
+def test_from_side_to_side_the_data_goes_as_asked(y):
+    assert "rankdir=RL" in draw(y, direction="LR", flow="backward").dot()
+    assert "rankdir=LR" in draw(y, direction="LR").dot() and "rankdir=TB" in draw(y, flow="backward").dot()
+
+
+def test_fonts_of_an_svg_have_one_of_the_same_widths_to_fall_back_on(renderer, y):
+    assert set(re.findall('font-family="([^"]*)"', draw(y).svg())) == {"Helvetica,Arial,sans-serif"}
