@@ -29,7 +29,9 @@ class LayerNorm(Op):
 
     def backward(self, grad_y):
         g = widened(grad_y) * self.gain
-        grad_x = (centered(g) - self.n * mean_of_product(g, self.n)) / self.s
+        grad_x = centered(g)
+        grad_x -= self.n * mean_of_product(g, self.n)
+        grad_x /= self.s
         grad_gain, grad_bias = grad_y * self.n, grad_y
         return grad_x, grad_gain, grad_bias
 

@@ -24,7 +24,8 @@ class Softmax(Op):
         return narrowed(self.y, x)
 
     def backward(self, grad_y):
-        grad_x = self.y * (grad_y - summed(grad_y * self.y, self.axis, keepdims=True))
+        grad_x = grad_y - summed(grad_y * self.y, self.axis, keepdims=True)
+        grad_x *= self.y
         return (grad_x,)
 
 
@@ -98,6 +99,8 @@ def softmax_parts(x, axis):
     largest = x.max(axis=axis, keepdims=True, initial=-np.inf)  # -inf too if there is no x at all
     shift = np.where(np.isinf(largest), 0, largest)
     with np.errstate(all="ignore"):
-        e = np.exp(x - shift)
+        e = np.asarray(x - shift)
+        np.exp(e, out=e)
         total = summed(e, axis, keepdims=True)
-        return e / np.where(total == 0, 1, total), np.log(total), shift
+        e /= np.where(total == 0, 1, total)
+        return e, np.log(total), shift
