@@ -71,12 +71,8 @@ def batch(n, rng):
 
 def in_order(model, digits):
     """What the model writes behind the digits, (n, LENGTH), each time the likeliest token."""
-    tokens = np.concatenate([digits, np.full((len(digits), 1), BAR)], axis=1)
-    with no_grad():
-        for _ in range(LENGTH):
-            following = model(tokens).data[:, -1].argmax(axis=-1)  # (n,)
-            tokens = np.concatenate([tokens, following[:, None]], axis=1)
-    return tokens[:, LENGTH + 1 :]
+    prompts = np.concatenate([digits, np.full((len(digits), 1), BAR)], axis=1)
+    return np.stack(list(model.generate(prompts, LENGTH, temperature=0)), axis=1)
 
 
 def exact(model, n=2000):

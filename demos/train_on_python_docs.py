@@ -20,7 +20,7 @@ from blocks.checkpoint import load_checkpoint, save_checkpoint
 from blocks.data import CharTokenizer, random_windows, split_held_out
 from blocks.training import Progress, held_out_loss, train_step
 from demos._charts import print_bars
-from minigrad import keep_freed_memory, no_grad, softmax
+from minigrad import keep_freed_memory
 from minigrad.optim import AdamW, CosineDecay, decay_groups
 
 LENGTH, BATCH = 64, 16
@@ -65,8 +65,8 @@ def main(arguments=None):
     print_bars("Held-out loss, in nats per character", [*bars, ("model", learned, f"{learned:.2f}")])
     print(f"\nWhat the model writes after {options.prompt!r}:\n")
     print(options.prompt, end="")
-    for character in text_from(model, tokenizer, options.prompt, 400, rng):
-        print(character, end="", flush=True)
+    for token in model.generate(tokenizer.encode(options.prompt), 400, temperature=0.7, rng=rng):
+        print(tokenizer.decode(token), end="", flush=True)
     print()
 
 
@@ -89,17 +89,6 @@ def grams(tokens, length):
     """All runs of `length` tokens, as tuples."""
     listed = tokens.tolist()
     return list(zip(*(listed[i : len(listed) - length + 1 + i] for i in range(length)), strict=True))
-
-
-def text_from(model, tokenizer, prompt, n_characters, rng, temperature=0.7):
-    """What the model writes behind the prompt, character by character."""
-    tokens = tokenizer.encode(prompt)
-    for _ in range(n_characters):
-        with no_grad():
-            scores = model(tokens[-LENGTH:]).data[-1].astype(np.float64)  # (V,)
-        chances = softmax(scores / temperature).data
-        tokens = np.append(tokens, rng.choice(len(chances), p=chances))
-        yield tokenizer.decode(tokens[-1])
 
 
 if __name__ == "__main__":

@@ -22,11 +22,14 @@ RUN_SHORTER = {
     "outgrow_to_pytorch",
     "real_decoder",
     "real_encoder",
+    "gradient_during_training",
     "logit_lens",
     "missing_skip",
     "norm_scale",
     "residual_stream",
     "short_paths",
+    "sort_digits",
+    "train_on_python_docs",
 }  # see tests/demos
 
 each_readme = pytest.mark.parametrize("readme", READMES, ids=lambda path: path.relative_to(ROOT).as_posix())

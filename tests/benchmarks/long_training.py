@@ -1,6 +1,6 @@
 """Memory over 10,000 steps of training: it has to stay flat, also without the garbage collector.
 
-    python -m tests.benchmarks.long_training
+python -m tests.benchmarks.long_training
 """
 
 import gc
