@@ -12,6 +12,7 @@ import pytest
 
 from blocks import Dropout, LayerNorm, Linear, Stack, TransformerBlock
 from minigrad import Graph, Module, Parameter, Tensor, dropout
+from minigrad.optim import SGD, AdamW
 
 
 class Pair(Module):
@@ -359,3 +360,9 @@ def test_mod_f_a_list_that_is_assigned_in_forward_renames_nothing():
     model.child.named_parameters()
     model.child.modules()
     assert model.child.weight.name == "child.weight"
+
+
+@pytest.mark.parametrize("optimizer", [SGD, AdamW])
+def test_mod_d_an_optimizer_without_parameters_is_refused(optimizer):
+    with pytest.raises(ValueError, match="needs parameters to move; got none"):
+        optimizer(Holder().parameters(), lr=0.1)
