@@ -13,7 +13,8 @@ pytest.importorskip("torch", reason="the way out to PyTorch: pip install torch==
 def test_both_agree():
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-m", "demos.outgrow_to_pytorch"]
-    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=300)
+    options = {"capture_output": True, "text": True, "encoding": "utf-8", "env": environment}
+    result = subprocess.run(command, **options, check=False, timeout=300)
     assert result.returncode == 0, result.stderr
     first, last = (line.split()[-2:] for line in result.stdout.splitlines() if line.startswith("loss"))
     assert float(first[0]) == pytest.approx(float(first[1]), abs=1e-9)
