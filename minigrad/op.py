@@ -88,7 +88,8 @@ class Op:
             data = self.forward(*arrays)
         except (IndexError, TypeError, ValueError) as error:
             raise wording.with_op(error, self) from error
-        data, several = np.asarray(data), isinstance(data, (list, tuple))
+        several = isinstance(data, (list, tuple))
+        data = np.asarray(0 if several else data)
         if several or data.dtype.kind not in "biuf" or self.inputs is not inputs or not OWN.isdisjoint(self.__dict__):
             raise wording.bad_forward(self, data, several, OWN)
         data.setflags(write=False)

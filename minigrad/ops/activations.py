@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from minigrad.op import Op
-from minigrad.precision import floating
+from minigrad.precision import narrowed, widened
 from minigrad.tensor import Tensor
 from minigrad.types import TensorLike
 
@@ -35,8 +35,8 @@ class Sigmoid(Op):
     """y = 1 / (1 + e^-x);   dL/dx = dL/dy * y (1 - y)."""
 
     def forward(self, x):
-        self.y = logistic(floating(x))
-        return self.y
+        self.y = logistic(widened(x))
+        return narrowed(self.y, x)
 
     def backward(self, grad_y):
         grad_x = grad_y * self.y * (1 - self.y)
@@ -56,8 +56,8 @@ class Tanh(Op):
     """y = tanh x;   dL/dx = dL/dy * (1 - y^2)."""
 
     def forward(self, x):
-        self.y = np.tanh(floating(x))
-        return self.y
+        self.y = np.tanh(widened(x))
+        return narrowed(self.y, x)
 
     def backward(self, grad_y):
         grad_x = grad_y * (1 - self.y * self.y)
@@ -89,13 +89,13 @@ class Gelu(Op):
         self.approximate = approximate
 
     def forward(self, x):
-        self.held_x = np.clip(floating(x), -10, 10)
+        self.held_x = np.clip(widened(x), -10, 10)
         if self.approximate == "tanh":
             self.tanh_u = np.tanh(GELU_SCALE * (self.held_x + 0.044715 * self.held_x * self.held_x * self.held_x))
             self.share = (1 + self.tanh_u) / 2
         else:
             self.share = (1 + erf(self.held_x / 2**0.5)) / 2
-        return x * self.share
+        return narrowed(x * self.share, x)
 
     def backward(self, grad_y):
         x = self.held_x
@@ -158,9 +158,9 @@ class Silu(Op):
     """y = x s  with  s = 1 / (1 + e^-x);   dL/dx = dL/dy * s (1 + x (1 - s))."""
 
     def forward(self, x):
-        self.x = floating(x)
+        self.x = widened(x)
         self.s = logistic(self.x)
-        return self.x * self.s
+        return narrowed(self.x * self.s, x)
 
     def backward(self, grad_y):
         grad_x = grad_y * self.s * (1 + self.x * (1 - self.s))

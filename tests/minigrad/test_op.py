@@ -244,3 +244,13 @@ def test_a_rule_is_near_to_backward(x):
 
     Deep()(x).sum().backward()
     assert depths == [3]
+
+
+@pytest.mark.parametrize("several", [lambda x: (x, x), lambda x: [x, x], lambda x: (x, x[0])])
+def test_shp_f_a_forward_returns_one_array(x, several):
+    class Split(Twice):
+        def forward(self, x):
+            return several(x)
+
+    with pytest.raises(TypeError, match="split: forward must return one array, not several"):
+        Split()(x)

@@ -2,4 +2,4 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("torch") else ["make_*.py", "torch_*.py"]
+collect_ignore_glob = [] if find_spec("torch") else ["make_*.py", "torch_*.py", "small_dtypes.py"]
