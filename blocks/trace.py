@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from minigrad import Module, Tensor
-from minigrad.arrays import norm
 from minigrad.backprop import topological_order
 from minigrad.ops.residual import ResidualAdd
 from minigrad.ops.softmax import Softmax
+from minigrad.precision import norm
 from minigrad.residuals.tables import Printed, Table
 
 

@@ -20,7 +20,7 @@ from blocks.pretrained import load_gguf
 from demos._charts import print_bars, print_log_bars, save_plot
 from demos._models import smollm2_file
 from minigrad import Tensor, draw, find, write_stepper
-from minigrad.arrays import norm
+from minigrad.precision import norm
 
 MOST_TOKENS = 12  # shown in the bars
 

@@ -17,8 +17,8 @@ from blocks.data import CharTokenizer, padded
 from blocks.training import Progress, train_step
 from demos._charts import print_bars
 from minigrad import find, log_softmax
-from minigrad.arrays import norm
 from minigrad.optim import AdamW, CosineDecay
+from minigrad.precision import norm
 from minigrad.residuals.tables import Table
 
 LINES = (

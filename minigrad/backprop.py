@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """One node of the backward pass, shown after its rule has run.
+    """One node of the backward pass. `grad_output` is final: every consumer of `tensor` has contributed.
 
-    `grad_output` is final: every consumer of `tensor` has contributed. `grad_inputs` is what the node delivered to
-    each of `op.inputs`, in their shapes; None for an input that requires no gradient.
+    `grad_inputs` is what the node delivered to each of `op.inputs`, in their shapes; None where none is required.
     """
 
     tensor: "Tensor"
@@ -37,8 +36,7 @@ class Step(NamedTuple):
 def backprop(output: "Tensor", grad_output: np.ndarray | None, retain_grads: bool = True) -> Iterator[Step]:
     """Walk from `output` back to the leaves, one op at a time; yield a `Step` after each.
 
-    Leaves add what they get to `grad`, over all passes. With `retain_grads` inner tensors keep `grad` and ops keep
-    `grad_inputs`, both of this pass alone.
+    Leaves add to `grad` over all passes; with `retain_grads` inner tensors keep `grad`, and ops `grad_inputs`, of this.
     """
     order = topological_order(output)
     begin_pass(order)
@@ -115,8 +113,7 @@ def first_gradient(output, grad):
     """The gradient that a pass starts with, dL/d(output), as a read-only array: `grad`, or 1 for a single number."""
     if not output.requires_grad or output.dtype.kind != "f" or (grad is None and output.size != 1):
         raise wording.no_backward_from(output)
-    if hasattr(grad, "requires_grad"):
-        grad = grad.data
+    grad = grad.data if hasattr(grad, "requires_grad") else grad
     grad = as_array(np.ones(output.shape) if grad is None else grad)
     if grad.shape != output.shape:
         raise ValueError(f"backward(grad): grad has shape {grad.shape}, but this tensor has shape {output.shape}")
@@ -134,17 +131,15 @@ def delivered(op, grads):
         raise wording.bad_backward(op, grads)
     result = []
     for i, x in enumerate(op.inputs):
-        grad_x = grads[i]
-        if not x.requires_grad or grad_x is None:
-            result.append(None)
-            continue
-        grad_x = np.asarray(grad_x)
-        if grad_x.shape != x.data.shape or grad_x.dtype != x.data.dtype:
-            try:
-                grad_x = sum_to_shape(grad_x, x.data.shape).astype(x.data.dtype, casting="same_kind", copy=False)
-            except (TypeError, ValueError) as error:
-                raise wording.bad_gradient(op, i, error) from None
-        grad_x.setflags(write=False)
+        grad_x = grads[i] if x.requires_grad else None
+        if grad_x is not None:
+            grad_x = np.asarray(grad_x)
+            if grad_x.shape != x.data.shape or grad_x.dtype != x.data.dtype:
+                try:
+                    grad_x = sum_to_shape(grad_x, x.data.shape).astype(x.data.dtype, casting="same_kind", copy=False)
+                except (TypeError, ValueError) as error:
+                    raise wording.bad_gradient(op, i, error) from None
+            grad_x.setflags(write=False)
         result.append(grad_x)
     return tuple(result)
 

@@ -59,16 +59,13 @@ class Operators:
 
     matmul = products.matmul
     reshape, flatten, transpose, swapaxes = shapes.reshape, shapes.flatten, shapes.transpose, shapes.swapaxes
-    squeeze, expand_dims, broadcast_to = shapes.squeeze, shapes.expand_dims, shapes.broadcast_to
-    split = shapes.split
-    if TYPE_CHECKING:  # a checker does not see through a property that is made by a call
-        T: Tensor
-    else:
-        T = property(protocols.transposed)
+    squeeze, expand_dims, broadcast_to, split = shapes.squeeze, shapes.expand_dims, shapes.broadcast_to, shapes.split
+    T: Tensor  # a property, see below
 
     on_gradient = watching.on_gradient
 
 
 for name, function in vars(Operators).items():
-    if callable(function) or name == "T":
+    if callable(function):
         setattr(Tensor, name, function)
+Tensor.T = property(protocols.transposed)  # type: ignore[assignment]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.arrays import norm
+from minigrad.precision import norm
 from minigrad.tensor import Tensor
 
 Parameters = Iterable[Tensor] | Iterable[dict[str, Any]]

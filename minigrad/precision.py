@@ -78,3 +78,24 @@ def mean(x, axis=None, keepdims=False):
         return x.mean(axis=axis, keepdims=keepdims)
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return summed(x, axis, keepdims, parts=math.prod(x.shape[a] for a in axes))
+
+
+def norm(array: np.ndarray) -> float:
+    """The Euclidean norm of all elements, as a Python number in double precision.
+
+    >>> print(f"{norm(np.array([3e200, 4e200])):.3g}, {norm(np.array([3e-200, 4e-200])):.3g}")
+    5e+200, 5e-200
+    """
+    with np.errstate(all="ignore"):
+        array, exponent = scaled(array)
+        return float(np.ldexp(np.sqrt(np.square(array).sum()), exponent))
+
+
+def scaled(array: np.ndarray) -> tuple[np.ndarray, int]:
+    """`array` / 2^exponent in double precision, and the exponent that brings its largest element to between 1/2 and 1.
+
+    So the squares of what matters neither overflow nor vanish, and not a digit changes.
+    """
+    array = array.astype(np.float64, copy=False)
+    _, exponent = np.frexp(np.abs(array).max(initial=0))
+    return np.ldexp(array, -exponent), int(exponent)

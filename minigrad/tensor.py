@@ -1,7 +1,7 @@
 """Tensor: an array, its gradient, and the op that made it."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,6 @@ from minigrad.recording import Cut
 from minigrad.types import TensorLike
 
 if TYPE_CHECKING:
-    from typing_extensions import Never
-
     from minigrad.op import Op
     from minigrad.operators import Operators
 else:
@@ -61,8 +59,7 @@ class Tensor(Operators):
 
     def __init__(self, data: "ArrayLike", requires_grad: bool = False, name: str | None = None):
         self.data, self.grad, self.op = as_array(data), None, None
-        self.requires_grad, self.name = bool(requires_grad), name
-        self.hooks, self.cut = (), None
+        self.requires_grad, self.name, self.hooks, self.cut = bool(requires_grad), name, (), None
         if requires_grad and self.data.dtype.kind != "f":
             raise wording.no_gradient_for(self)
 
@@ -71,8 +68,7 @@ class Tensor(Operators):
         """The result of an op; `op` is None if it was not recorded. `data` is taken as it is, without a copy."""
         tensor = cls.__new__(cls)
         tensor.data, tensor.grad, tensor.op = data, None, op
-        tensor.requires_grad, tensor.name = op is not None, None
-        tensor.hooks, tensor.cut = (), cut
+        tensor.requires_grad, tensor.name, tensor.hooks, tensor.cut = op is not None, None, (), cut
         return tensor
 
     @property
@@ -96,7 +92,7 @@ class Tensor(Operators):
     def size(self) -> int:
         return self.data.size
 
-    def backward(self, grad: TensorLike | None = None, retain_grads: bool = True, **habits: "Never") -> None:
+    def backward(self, grad: TensorLike | None = None, retain_grads: bool = True, **habits: NoReturn) -> None:
         """Run backpropagation from here; leaves add what they get to their `grad`.
 
         Args:
@@ -124,8 +120,6 @@ class Tensor(Operators):
         ...     print(step.op.name, step.grad_output, step.grad_inputs)
         add 1.0 (array(1.), array(1.))
         multiply 1.0 (array(3.), array(3.))
-        >>> x.grad
-        array(7.)
         """
         return backprop(self, first_gradient(self, grad), retain_grads)
 
@@ -146,5 +140,4 @@ class Tensor(Operators):
             raise ValueError(f"item() needs a tensor with one element; this one has shape {self.shape}")
         return self.data.item()
 
-    def __repr__(self) -> str:
-        return wording.tensor_in_short(self)
+    __repr__ = wording.tensor_in_short

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from minigrad.arrays import norm
+from minigrad.precision import norm
 
 KINDS = (np.exceptions.AxisError, IndexError, TypeError, ValueError)
 

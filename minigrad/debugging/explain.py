@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from minigrad.arrays import norm
 from minigrad.backprop import delivered, topological_order
 from minigrad.debugging.reporting import (
     amount,
@@ -17,6 +16,7 @@ from minigrad.debugging.reporting import (
 )
 from minigrad.gradcheck import judge
 from minigrad.op import Op
+from minigrad.precision import norm
 from minigrad.tensor import Tensor
 
 NOT_KEPT = "backward(retain_grads=False) keeps no gradient but those of leaves"

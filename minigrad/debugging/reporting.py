@@ -8,8 +8,8 @@ from collections import deque
 
 import numpy as np
 
-from minigrad.arrays import norm
 from minigrad.op import Op
+from minigrad.precision import norm
 
 FEW = 6  # numbers that a line has room for
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from minigrad.arrays import norm, sum_to_shape
+from minigrad.arrays import sum_to_shape
 from minigrad.backprop import leaves_behind, topological_order
 from minigrad.debugging.detect_anomaly import made_backward, trace
 from minigrad.debugging.reporting import (
@@ -33,6 +33,7 @@ from minigrad.ops.reductions import Max, Min
 from minigrad.ops.selection import Clip, Maximum, Minimum, Where
 from minigrad.ops.shapes import Getitem
 from minigrad.ops.softmax import LogSoftmax, Softmax
+from minigrad.precision import norm
 from minigrad.recording import TAKEN_OUT
 from minigrad.tensor import Tensor
 

@@ -7,8 +7,8 @@ import os
 
 import numpy as np
 
-from minigrad.arrays import norm
 from minigrad.graph import Box, arguments
+from minigrad.precision import norm
 
 LONGEST = 40
 SAID = ("label", "shape")  # the title, and the shape of the result

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from minigrad.arrays import norm
 from minigrad.drawing.labels import number_text
+from minigrad.precision import norm
 
 
 def as_matrix(array):

@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from minigrad.arrays import norm
 from minigrad.backprop import first_gradient, topological_order
 from minigrad.graph import plain_sums_in_words, stream_start
 from minigrad.ops.normalization import LayerNorm, RmsNorm
+from minigrad.precision import norm
 from minigrad.residuals.split import WHOLE, Between, InsideResiduals, carry, sum_of
 from minigrad.residuals.tables import GradientFault, GradientFaults, place
 from minigrad.tensor import Tensor

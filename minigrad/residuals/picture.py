@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from minigrad.arrays import norm
 from minigrad.drawing import Picture, draw
 from minigrad.drawing.colors import NEGATIVE, POSITIVE
 from minigrad.drawing.diagram.picture import Look
@@ -11,6 +10,7 @@ from minigrad.drawing.labels import number_text
 from minigrad.drawing.view import View, outer_depth
 from minigrad.graph import Graph
 from minigrad.ops.residual import ResidualAdd
+from minigrad.precision import norm
 from minigrad.residuals.split import Between
 from minigrad.residuals.stream import residual_stream
 from minigrad.residuals.tables import share

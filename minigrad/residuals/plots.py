@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minigrad.arrays import norm
 from minigrad.drawing.colors import BRANCH, LIGHT, NEGATIVE, POSITIVE, SERIES, SKIP, TOTAL
 from minigrad.files import check_place, write_whole
+from minigrad.precision import norm
 from minigrad.residuals.tables import GradientPaths, ResidualGradients, ResidualStream, share, short
 
 if TYPE_CHECKING:

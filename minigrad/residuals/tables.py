@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.arrays import norm, scaled
+from minigrad.precision import norm, scaled
 
 ROWS = 16  # a table shows so many at first
 LONGEST_NAME = 36

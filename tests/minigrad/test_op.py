@@ -1,6 +1,7 @@
 """Op: the contract between an op and the engine, kept and broken."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -205,7 +206,7 @@ def frames_entered(function):
 
     def look(frame, event, argument):
         if event == "call" and "minigrad" in frame.f_code.co_filename and __file__ != frame.f_code.co_filename:
-            entered.append(frame.f_code.co_name)
+            entered.append(frame.f_code)
 
     sys.setprofile(look)
     try:
@@ -218,7 +219,7 @@ def frames_entered(function):
 def test_frames_of_a_multiplication(x):
     entered = frames_entered(lambda: x * x)
     assert len(entered) <= 4, entered
-    assert "forward" in entered
+    assert "forward" in [code.co_name for code in entered]
 
 
 def test_frames_of_one_nodes_backward(x):
@@ -228,6 +229,17 @@ def test_frames_of_one_nodes_backward(x):
     nodes_more = 4
     additions = 4  # x is read again by each of them, and `total` adds up what comes
     assert frames[1] - frames[0] <= 3 * nodes_more + additions
+
+
+def test_a_product_and_its_backward_are_read_in_one_sitting():
+    """Six files, which minigrad/README.md names in order; together at most 650 lines."""
+    folder = Path(mg.__file__).parent
+    reading = ["tensor.py", "op.py", "backprop.py", "operators.py", "ops/arithmetic.py", "arrays.py"]
+    assert sum(len((folder / name).read_text(encoding="utf-8").splitlines()) for name in reading) <= 650
+
+    x, y = (Tensor(np.ones(3), requires_grad=True) for _ in range(2))
+    entered = frames_entered(lambda: (x * y).backward(np.ones(3)))
+    assert {Path(code.co_filename) for code in entered} <= {folder / name for name in reading}
 
 
 def test_a_rule_is_near_to_backward(x):

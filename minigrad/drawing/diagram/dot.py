@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from minigrad.arrays import norm
 from minigrad.drawing.colors import (
     ARROW,
     BRANCH,
@@ -34,6 +33,7 @@ from minigrad.drawing.labels import (
 from minigrad.drawing.values import spoiled_tensors, statistics, strength
 from minigrad.drawing.view import kind_shown
 from minigrad.graph import Box
+from minigrad.precision import norm
 
 FONT = "Helvetica"  # the one whose widths every layout program knows
 HUGE = 500  # from this many items on, the layout trades looks for speed

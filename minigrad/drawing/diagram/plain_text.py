@@ -1,10 +1,10 @@
 """A view as text that needs no Graphviz: a Mermaid flowchart, and an indented tree."""
 
-from minigrad.arrays import norm
 from minigrad.drawing.colors import BRANCH, KINDS, SKIP, TEXT
 from minigrad.drawing.diagram.dot import share_text, way_of
 from minigrad.drawing.labels import clean, details_of, gradient_text, number_text, title_of
 from minigrad.drawing.view import kind_shown
+from minigrad.precision import norm
 
 SAFE = frozenset(" .,_-+=()/±…")
 

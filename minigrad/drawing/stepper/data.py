@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from minigrad.arrays import norm
 from minigrad.backprop import Step, first_gradient, total
 from minigrad.drawing.diagram.renderer import RendererError
 from minigrad.drawing.labels import clean, details_of, number_text, place_text, shape_text, title_of
@@ -24,6 +23,7 @@ from minigrad.drawing.values import as_matrix, color_bound, spoiled_tensors, sta
 from minigrad.drawing.view import View, kind_shown
 from minigrad.graph import Graph, kind_of
 from minigrad.op import Op
+from minigrad.precision import norm
 from minigrad.recording import NO_GRAD
 from minigrad.watching import unwatched
 

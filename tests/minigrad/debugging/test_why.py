@@ -11,9 +11,9 @@ import pytest
 
 from blocks import MultiHeadAttention, Stack, TransformerBlock
 from minigrad import Op, Tensor, cross_entropy, dropout, embedding, log, no_grad, residual_add, sqrt, where
-from minigrad.arrays import norm
 from minigrad.debugging import why
 from minigrad.debugging.reporting import consumers
+from minigrad.precision import norm
 
 
 def leaf(*numbers, name="w"):
