@@ -76,13 +76,11 @@ def our_model():
 
 
 def batches():
-    """Sequences in which each token is the sum of the two before it, modulo V: tokens (BATCH, T + 1) for each step."""
-    rng = np.random.default_rng(1)
-    for _ in range(N_STEPS):
-        tokens = rng.integers(V, size=(BATCH, T + 1))
-        for i in range(2, T + 1):
-            tokens[:, i] = (tokens[:, i - 1] + tokens[:, i - 2]) % V
-        yield tokens
+    """One batch again and again: sequences (BATCH, T + 1) whose tokens are each the sum of the two before, modulo V."""
+    tokens = np.random.default_rng(1).integers(V, size=(BATCH, T + 1))
+    for i in range(2, T + 1):
+        tokens[:, i] = (tokens[:, i - 1] + tokens[:, i - 2]) % V
+    return [tokens] * N_STEPS
 
 
 def twin_state(weights):
