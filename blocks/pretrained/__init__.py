@@ -1,8 +1,4 @@
-"""Other people's weights, in and out: sentence encoders, GPT-2's layout, GGUF files, PyTorch's layers, safetensors.
-
->>> from blocks.pretrained import load_gguf
-    model, tokenizer = load_gguf("SmolLM2-135M-Instruct.Q4_1.gguf")
-"""
+"""Other people's weights, in and out: sentence encoders, GPT-2's layout, GGUF files, PyTorch's layers, safetensors."""
 
 from blocks.pretrained.encoder import SentenceEncoder, load_sentence_encoder
 from blocks.pretrained.files import read_safetensors, save_safetensors
