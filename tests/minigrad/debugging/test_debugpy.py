@@ -78,3 +78,12 @@ def test_break_at_stops_before_the_rule_and_one_step_enters_it(client):
 
     assert ours(client.go("continue"))[0] == ("op.py", "__call__")
     assert ours(client.go("stepIn"))[0] == ("softmax.py", "forward")
+
+
+def test_what_goes_over_the_skip_and_into_the_branch_are_plain_local_names(client):
+    client.launch(DEBUGGEE, functions=[{"name": "backward", "condition": "type(self).__name__ == 'ResidualAdd'"}])
+    frames = client.stopped()
+    assert ours(frames)[0] == ("residual.py", "backward")
+    client.go("next")  # from the line of `def` to the first of the rule
+    after = client.variables(client.go("next")[0])
+    assert after["grad_skip"]["value"].startswith("array([[") and after["grad_branch"]["value"].startswith("array([[")
