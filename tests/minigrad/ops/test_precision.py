@@ -274,3 +274,12 @@ def test_shp_c_the_type_of_a_bias():
     assert mg.linear(x, weight, np.ones(4, f32)).dtype == f32
     assert mg.linear(x, weight, np.ones(4)).dtype == f64
     assert mg.linear(x.astype(int), weight.astype(int), np.full(4, 0.5)).data[0, 0] == 3.5
+
+
+@pytest.mark.parametrize("dtype", [f16, f32, f64])
+def test_running_sums_and_empty_means_along_the_axis_that_was_named(dtype):
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    assert mg.cumsum(x, axis=1).data.tolist() == [[0, 1, 3], [3, 7, 12]]
+    with pytest.warns(RuntimeWarning):
+        assert mg.mean(np.zeros((0, 3), dtype), axis=0).shape == (3,)
+    assert mg.mean(np.zeros((0, 3), dtype), axis=1).shape == (0,)
