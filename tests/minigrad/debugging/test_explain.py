@@ -21,20 +21,24 @@ def model_loss():
     return loss
 
 
-def test_the_contributions_of_every_tensor_of_a_model_add_up_to_its_gradient(model_loss):
-    for tensor in topological_order(model_loss):
-        if tensor.requires_grad and tensor is not model_loss:
-            explanation = explain(tensor)
-            together = sum(c.gradient for c in explanation.contributions)
-            assert np.allclose(together, tensor.grad, rtol=1e-12, atol=0)
+@pytest.fixture(scope="module")
+def explanations(model_loss):
+    """Of every tensor of the model that has a gradient, but for the loss itself: made once, for they take a while."""
+    tensors = [t for t in topological_order(model_loss) if t.requires_grad and t is not model_loss]
+    return {tensor: explain(tensor) for tensor in tensors}
 
 
-def test_every_rule_of_a_model_agrees_with_finite_differences(model_loss):
-    for tensor in topological_order(model_loss):
-        if tensor.op is not None:
-            check = explain(tensor).check
-            assert check, check
-            assert check.compared > 0
+def test_the_contributions_of_every_tensor_of_a_model_add_up_to_its_gradient(explanations):
+    for tensor, explanation in explanations.items():
+        together = sum(c.gradient for c in explanation.contributions)
+        assert np.allclose(together, tensor.grad, rtol=1e-12, atol=0)
+
+
+def test_every_rule_of_a_model_agrees_with_finite_differences(model_loss, explanations):
+    checks = [explanation.check for tensor, explanation in explanations.items() if tensor.op is not None]
+    for check in [explain(model_loss).check, *checks]:
+        assert check, check
+        assert check.compared > 0
 
 
 def test_the_text_has_rule_shapes_contributions_and_check():
