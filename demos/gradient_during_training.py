@@ -21,8 +21,8 @@ from blocks.training import Progress
 from demos._charts import save_plot
 from demos.sort_digits import BAR, LENGTH, batch
 from minigrad import cross_entropy, keep_freed_memory
-from minigrad.precision import norm as length_of
 from minigrad.optim import AdamW, CosineDecay, clip_grad_norm
+from minigrad.precision import norm as length_of
 from minigrad.residuals.plots import caption, saved
 from minigrad.residuals.tables import Table
 
