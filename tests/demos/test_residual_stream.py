@@ -36,4 +36,4 @@ def test_it_prints_what_it_claims(sorting_model, capsys, monkeypatch, tmp_path):
         "measured slopes",
     ):
         assert words in printed
-    assert "wrote" in (tmp_path / "stream.dot").read_text()
+    assert "wrote" in (tmp_path / "stream.dot").read_text(encoding="utf-8")

@@ -222,7 +222,7 @@ CAREFUL = """\
 from minigrad import Tensor
 
 def step():
-    with open("closed.txt", "w") as file:
+    with open("closed.txt", "w", encoding="utf-8") as file:
         try:
             file.write("kept")
             Tensor(1.0, requires_grad=True).exp().backward()

@@ -101,7 +101,7 @@ def test_what_each_residual_wrote_is_written_on_it(tmp_path):
     x = Tensor(np.arange(12.0).reshape(3, 4), requires_grad=True, name="x")
     loss = (stack(x) * np.arange(12.0).reshape(3, 4)).sum()
     picture = draw_residual_stream(loss, path=tmp_path / "stream.dot", norm_scale="held")
-    text = (tmp_path / "stream.dot").read_text()
+    text = (tmp_path / "stream.dot").read_text(encoding="utf-8")
     for write in residual_stream(loss, norm_scale="held"):
         assert f"{write.name.split('.')[-1]}: wrote" in text
         assert f"effect {write.effect:+.3g}" in text.replace("&#45;", "-")

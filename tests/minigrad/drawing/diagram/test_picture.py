@@ -322,7 +322,7 @@ def test_without_a_depth_so_much_is_opened_as_can_be_read_and_it_says_so():
 
 def test_a_program_that_hangs_is_stopped(monkeypatch, tmp_path):
     program = tmp_path / "dot"
-    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("GRAPHVIZ_DOT", str(program))
     monkeypatch.setenv("MINIGRAD_RENDERER_TIMEOUT", "0.2")
