@@ -5,6 +5,7 @@ can be in the page in many views, each of them small.
 """
 
 import json
+import re
 
 from minigrad.drawing.diagram.dot import dot_text
 from minigrad.drawing.diagram.picture import Look
@@ -13,6 +14,7 @@ from minigrad.drawing.labels import details_of
 from minigrad.drawing.view import View, outer_depth
 
 MOST_ITEMS = 400  # a picture with more of them is no help, and Graphviz needs long for it
+BLANKS = re.compile(r"\s*")
 
 
 def layouts(graph, numbers):
@@ -61,10 +63,11 @@ def small(views):
 
 def read_all(text):
     """The JSON objects that stand one after the other in a text."""
-    decoder, found, place = json.JSONDecoder(), [], 0
-    while text := text[place:].lstrip():
-        value, place = decoder.raw_decode(text)
+    decoder, found, place = json.JSONDecoder(), [], BLANKS.match(text).end()
+    while place < len(text):
+        value, place = decoder.raw_decode(text, place)
         found.append(value)
+        place = BLANKS.match(text, place).end()
     return found
 
 
