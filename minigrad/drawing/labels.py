@@ -55,7 +55,11 @@ def number_text(value):
 
 
 def argument_text(value):
-    """An argument of an op, short: arrays by shape, slices as they are written."""
+    """An argument of an op, short: arrays by shape, slices as they are written, floats with six digits.
+
+    >>> argument_text(np.zeros((3, 4))), argument_text(slice(1, None)), argument_text(float(np.float32(1e-5)))
+    ('float64[3, 4]', '1:', '1e-05')
+    """
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{list(value.shape)}"
     if isinstance(value, slice):
@@ -65,6 +69,8 @@ def argument_text(value):
         return "..."
     if isinstance(value, (tuple, list)):
         return f"({', '.join(argument_text(part) for part in value)})"
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.6g}"
     return str(value) if isinstance(value, (int, str)) else repr(value)
 
 
