@@ -30,7 +30,7 @@ def sum_to_shape(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
            [15.]])
     """
     added = grad.ndim - len(shape)
-    if added < 0 or any(n not in (1, m) for n, m in zip(shape, grad.shape[added:], strict=True)):
+    stretched = [added + i for i, (n, m) in enumerate(zip(shape, grad.shape[added:], strict=False)) if n != m]
+    if added < 0 or any(shape[axis - added] != 1 for axis in stretched):
         raise ValueError(f"it has shape {grad.shape}, but its input has {shape}, which does not broadcast to that")
-    stretched = tuple(added + axis for axis, n in enumerate(shape) if n == 1 and grad.shape[added + axis] != 1)
-    return summed(grad, tuple(range(added)) + stretched).reshape(shape)
+    return summed(grad, (*range(added), *stretched)).reshape(shape)

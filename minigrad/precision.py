@@ -50,11 +50,11 @@ def summed(x, axis=None, keepdims=False, parts=None):
 
 
 def sum_of_wide(x, axis, keepdims):
-    """x.sum(axis, keepdims=keepdims); over all first or all last axes by a product with ones, which is faster."""
+    """x.sum(axis, keepdims=keepdims); over the first or the last axes by a product with ones, which is faster."""
     axes = tuple(range(x.ndim)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
     n = math.prod(x.shape[axis] for axis in axes)
     kept = tuple(length for i, length in enumerate(x.shape) if i not in axes)
-    if not axes or not x.size:
+    if not kept or not axes or not x.size:
         return x.sum(axis=axis, keepdims=keepdims)
     if sorted(axes) == list(range(len(axes))):
         total = np.ones(n) @ x.reshape(n, -1)
