@@ -9,8 +9,6 @@ import math
 
 import numpy as np
 
-SMALL = 4096  # elements, below which a call costs more than its additions
-
 
 def floating(x):
     """x itself if it is floating; integers and booleans as float64."""
@@ -39,30 +37,11 @@ def summed(x, axis=None, keepdims=False, parts=None):
 
     Integers and booleans sum to a 64-bit integer, as in NumPy, and have a float64 mean.
     """
-    if x.dtype.kind != "f" or x.dtype.itemsize > 4:
-        total = np.add.reduce(x, axis=axis, keepdims=keepdims)
-        return total if parts is None else total / parts
-    if x.size < SMALL:
-        total = np.add.reduce(x, axis=axis, dtype=np.float64, keepdims=keepdims)
-    else:
-        total = sum_of_wide(x.astype(np.float64), axis, keepdims)
-    return (total if parts is None else total / parts).astype(x.dtype)
-
-
-def sum_of_wide(x, axis, keepdims):
-    """x.sum(axis, keepdims=keepdims); over the first or the last axes by a product with ones, which is faster."""
-    axes = tuple(range(x.ndim)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
-    n = math.prod(x.shape[axis] for axis in axes)
-    kept = tuple(length for i, length in enumerate(x.shape) if i not in axes)
-    if not kept or not axes or not x.size:
-        return x.sum(axis=axis, keepdims=keepdims)
-    if sorted(axes) == list(range(len(axes))):
-        total = np.ones(n) @ x.reshape(n, -1)
-    elif sorted(axes) == list(range(x.ndim - len(axes), x.ndim)):
-        total = x.reshape(-1, n) @ np.ones(n)
-    else:
-        return x.sum(axis=axis, keepdims=keepdims)
-    return total.reshape([1 if i in axes else m for i, m in enumerate(x.shape)] if keepdims else kept)
+    is_short = x.dtype.kind == "f" and x.dtype.itemsize <= 4
+    total = np.add.reduce(x, axis=axis, dtype=np.float64 if is_short else None, keepdims=keepdims)
+    if parts is not None:
+        total = total / parts
+    return total.astype(x.dtype) if is_short else total
 
 
 def running_sum(x, axis=None):
