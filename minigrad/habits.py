@@ -42,13 +42,17 @@ def no_attribute(tensor, name):
 KEYWORDS = {
     "create_graph": "gradients are plain arrays, so there is no gradient of a gradient",
     "retain_graph": "leave it out: a graph lives as long as its loss, and a second pass is allowed",
+    "dim": "it is called axis here, as in NumPy",
+    "keepdim": "it is called keepdims here, as in NumPy",
+    "correction": "it is called ddof here, as in NumPy, and is 0 if left out",
+    "unbiased": "say ddof=1 to divide by n - 1, or ddof=0 to divide by n",
 }
 
 
-def refuse(words):
-    """Keywords that `backward` has not."""
+def refuse(function, words):
+    """Keywords that a function has not."""
     for word in words:
-        raise TypeError(f"backward({word}=...): {KEYWORDS.get(word, 'it takes grad and retain_grads')}")
+        raise TypeError(f"{function}({word}=...): {KEYWORDS.get(word, 'it has no argument of this name')}")
 
 
 def check_axes_of_a_matrix(shape, axes):

@@ -5,10 +5,12 @@ In every rule below dL/dy is first given back the axes that were reduced, so tha
 
 import builtins
 import math
+from typing import NoReturn
 
 import numpy as np
 
 from minigrad import precision
+from minigrad.habits import refuse
 from minigrad.op import Op
 from minigrad.precision import narrowed, running_sum, summed, whole, widened
 from minigrad.tensor import Tensor
@@ -49,12 +51,14 @@ class Sum(Reduction):
         return (grad_x,)
 
 
-def sum(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def sum(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoReturn) -> Tensor:
     """The sum over `axis`: an int, a tuple of ints, or None for all.
 
     >>> sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).data
     array([4., 6.])
     """
+    if habits:
+        refuse("sum", habits)
     return Sum(axis, keepdims)(x)
 
 
@@ -71,12 +75,14 @@ class Mean(Reduction):
         return (grad_x,)
 
 
-def mean(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def mean(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoReturn) -> Tensor:
     """The mean over `axis`: an int, a tuple of ints, or None for all. NaN if there is nothing to average.
 
     >>> mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=-1).data
     array([1.5, 3.5])
     """
+    if habits:
+        refuse("mean", habits)
     return Mean(axis, keepdims)(x)
 
 
@@ -101,12 +107,14 @@ class Max(Extreme):
         return self.with_ties(x, x.max(axis=self.axis, keepdims=True))
 
 
-def max(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def max(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoReturn) -> Tensor:
     """The largest element over `axis`. Elements that tie for it share the gradient equally.
 
     >>> max(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).data
     array([2., 4.])
     """
+    if habits:
+        refuse("max", habits)
     return Max(axis, keepdims)(x)
 
 
@@ -117,12 +125,14 @@ class Min(Extreme):
         return self.with_ties(x, x.min(axis=self.axis, keepdims=True))
 
 
-def min(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def min(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoReturn) -> Tensor:
     """The smallest element over `axis`. Elements that tie for it share the gradient equally.
 
     >>> min(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).data
     array([1., 3.])
     """
+    if habits:
+        refuse("min", habits)
     return Min(axis, keepdims)(x)
 
 
@@ -150,12 +160,14 @@ class Var(Reduction):
         return centered - precision.mean(centered, self.axis, keepdims=True)
 
 
-def var(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0) -> Tensor:
+def var(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0, **habits: NoReturn) -> Tensor:
     """The variance over `axis`, divided by n - ddof: the biased one unless ddof is 1, as in NumPy.
 
     >>> var(Tensor([1.0, 2.0, 3.0, 4.0])).item()
     1.25
     """
+    if habits:
+        refuse("var", habits)
     return Var(axis, keepdims, ddof)(x)
 
 
@@ -172,12 +184,14 @@ class Std(Var):
         return (grad_x,)
 
 
-def std(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0) -> Tensor:
+def std(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 0, **habits: NoReturn) -> Tensor:
     """The standard deviation over `axis`, see `var`. The slope of a constant is 0.
 
     >>> std(Tensor([1.0, 3.0])).item()
     1.0
     """
+    if habits:
+        refuse("std", habits)
     return Std(axis, keepdims, ddof)(x)
 
 
@@ -194,12 +208,14 @@ class Norm(Reduction):
         return (grad_x,)
 
 
-def norm(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def norm(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoReturn) -> Tensor:
     """The Euclidean norm over `axis`; over all axes if None. Its slope at the origin is 0.
 
     >>> norm(Tensor([3.0, 4.0])).item()
     5.0
     """
+    if habits:
+        refuse("norm", habits)
     return Norm(axis, keepdims)(x)
 
 
@@ -239,12 +255,14 @@ class Prod(Reduction):
         return (grad_x,)
 
 
-def prod(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def prod(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoReturn) -> Tensor:
     """The product over `axis`.
 
     >>> prod(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0).data
     array([3., 8.])
     """
+    if habits:
+        refuse("prod", habits)
     return Prod(axis, keepdims)(x)
 
 
@@ -272,10 +290,12 @@ class Cumsum(Op):
         return (grad_x,)
 
 
-def cumsum(x: TensorLike, axis: int | None = None) -> Tensor:
+def cumsum(x: TensorLike, axis: int | None = None, **habits: NoReturn) -> Tensor:
     """The running sum along `axis`; None runs through the flattened array.
 
     >>> cumsum(Tensor([1.0, 2.0, 3.0])).data
     array([1., 3., 6.])
     """
+    if habits:
+        refuse("cumsum", habits)
     return Cumsum(axis)(x)

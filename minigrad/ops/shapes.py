@@ -1,11 +1,11 @@
 """Ops that move numbers without changing them. Each gradient goes back to where its number came from."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from minigrad.habits import check_axes_of_a_matrix
+from minigrad.habits import check_axes_of_a_matrix, refuse
 from minigrad.op import Op
 from minigrad.protocols import values_of
 from minigrad.tensor import Tensor
@@ -61,7 +61,7 @@ class Squeeze(Op):
         return (grad_x,)
 
 
-def squeeze(x: TensorLike, axis: Axis = None) -> Tensor:
+def squeeze(x: TensorLike, axis: Axis = None, **habits: NoReturn) -> Tensor:
     """x without its axes of length 1: those named by `axis`, an int or a tuple of ints; all of them if None.
 
     Raises:
@@ -70,6 +70,8 @@ def squeeze(x: TensorLike, axis: Axis = None) -> Tensor:
     >>> squeeze(Tensor([[[1.0, 2.0, 3.0]]]), axis=0).shape
     (1, 3)
     """
+    if habits:
+        refuse("squeeze", habits)
     return Squeeze(axis)(x)
 
 
@@ -216,7 +218,7 @@ def may_repeat(index):
     return not all(isinstance(part, once) or np.asarray(part).dtype == bool for part in parts)
 
 
-def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
+def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0, **habits: NoReturn) -> list[Tensor]:
     """x cut into parts along `axis`, each of them `x[..., start:stop, ...]`. `concatenate` puts them together again.
 
     Args:
@@ -229,6 +231,8 @@ def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0
     >>> [part.data for part in split(Tensor([1.0, 2.0, 3.0, 4.0]), 2)]
     [array([1., 2.]), array([3., 4.])]
     """
+    if habits:
+        refuse("split", habits)
     shape = values_of(x).shape
     axis = np.lib.array_utils.normalize_axis_index(axis, len(shape), "split")
     length = shape[axis]
@@ -266,12 +270,14 @@ class Concatenate(Op):
         return grad_xs
 
 
-def concatenate(tensors: Iterable[TensorLike], axis: int | None = 0) -> Tensor:
+def concatenate(tensors: Iterable[TensorLike], axis: int | None = 0, **habits: NoReturn) -> Tensor:
     """The tensors one after the other along an axis that they have; flattened first if it is None.
 
     >>> concatenate([Tensor([1.0]), Tensor([2.0, 3.0])]).data
     array([1., 2., 3.])
     """
+    if habits:
+        refuse("concatenate", habits)
     return Concatenate(axis)(*tensors)
 
 
@@ -289,11 +295,13 @@ class Stack(Op):
         return grad_xs
 
 
-def stack(tensors: Iterable[TensorLike], axis: int = 0) -> Tensor:
+def stack(tensors: Iterable[TensorLike], axis: int = 0, **habits: NoReturn) -> Tensor:
     """The tensors, of one shape, side by side along a new axis.
 
     >>> stack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])], axis=1).data
     array([[1., 3.],
            [2., 4.]])
     """
+    if habits:
+        refuse("stack", habits)
     return Stack(axis)(*tensors)

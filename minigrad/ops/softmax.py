@@ -4,8 +4,11 @@ All subtract the maximum of its own row first, so that e^x cannot overflow. A ro
 attend to nothing) has no maximum to subtract; by convention its probabilities and its gradient are 0.
 """
 
+from typing import NoReturn
+
 import numpy as np
 
+from minigrad.habits import refuse
 from minigrad.op import Op
 from minigrad.ops.reductions import Reduction
 from minigrad.precision import narrowed, summed, widened
@@ -29,7 +32,7 @@ class Softmax(Op):
         return (grad_x,)
 
 
-def softmax(x: TensorLike, axis: Axis = -1) -> Tensor:
+def softmax(x: TensorLike, axis: Axis = -1, **habits: NoReturn) -> Tensor:
     """Positive numbers that add up to 1 along `axis`, in the proportions of e^x.
 
     A row of -inf alone gives zeros and gets a zero gradient.
@@ -38,6 +41,8 @@ def softmax(x: TensorLike, axis: Axis = -1) -> Tensor:
     array([[0.25, 0.75],
            [0.  , 0.  ]])
     """
+    if habits:
+        refuse("softmax", habits)
     return Softmax(axis)(x)
 
 
@@ -58,12 +63,14 @@ class LogSoftmax(Op):
         return (grad_x,)
 
 
-def log_softmax(x: TensorLike, axis: Axis = -1) -> Tensor:
+def log_softmax(x: TensorLike, axis: Axis = -1, **habits: NoReturn) -> Tensor:
     """The logarithm of softmax, exact where softmax itself would underflow to 0.
 
     >>> log_softmax(Tensor([0.0, 1000.0])).data
     array([-1000.,     0.])
     """
+    if habits:
+        refuse("log_softmax", habits)
     return LogSoftmax(axis)(x)
 
 
@@ -80,12 +87,14 @@ class Logsumexp(Reduction):
         return (grad_x,)
 
 
-def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoReturn) -> Tensor:
     """The logarithm of the sum of e^x over `axis`, without overflow; -inf for a row of -inf.
 
     >>> logsumexp(Tensor([1000.0, 1000.0])).item()
     1000.693147...
     """
+    if habits:
+        refuse("logsumexp", habits)
     return Logsumexp(axis, keepdims)(x)
 
 

@@ -1,10 +1,20 @@
 """What a person writes who comes from PyTorch: it works, or the error names the spelling here."""
 
+import inspect
+
 import numpy as np
 import pytest
 
+import minigrad
 from blocks import Linear, TransformerBlock
 from minigrad import Tensor
+
+ALONG_AN_AXIS = [
+    name
+    for name in minigrad.__all__
+    if inspect.isfunction(function := getattr(minigrad, name))
+    and inspect.signature(function).parameters.get("axis", inspect.Parameter.empty) is not inspect.Parameter.empty
+]
 
 
 @pytest.fixture
@@ -24,7 +34,7 @@ def t():
         (
             lambda t: t.sum().backward(graph=True),
             TypeError,
-            r"graph=\.\.\.\): it takes grad and retain_grads",
+            r"graph=\.\.\.\): it has no argument of this name",
         ),
         (lambda t: t.transpose(-2, -1), ValueError, r"nothing would change; swapaxes\(-2, -1\)"),
         (lambda t: t.transpose(0, 1), ValueError, r"nothing would change; swapaxes\(0, 1\)"),
@@ -37,6 +47,20 @@ def t():
 def test_the_error_names_our_spelling(t, habit, kind, ours):
     with pytest.raises(kind, match=ours):
         habit(t)
+
+
+@pytest.mark.parametrize("name", ALONG_AN_AXIS)
+def test_dim_is_called_axis(name, t):
+    arguments = {"stack": ([t, t],), "concatenate": ([t, t],), "split": (t, 2)}.get(name, (t,))
+    with pytest.raises(TypeError, match=rf"{name}\(.*axis"):
+        getattr(minigrad, name)(*arguments, dim=0)
+
+
+def test_other_names_that_numpy_spells_otherwise(t):
+    assert len(ALONG_AN_AXIS) > 15
+    for word, ours in (("keepdim", "keepdims"), ("unbiased", "ddof=1"), ("correction", "ddof"), ("ax", "no argument")):
+        with pytest.raises(TypeError, match=rf"var\({word}=\.\.\.\): .*{ours}"):
+            t.var(**{word: 1})
 
 
 def test_transpose_with_axes_in_another_order_is_as_in_numpy(t):
