@@ -89,12 +89,14 @@ class ExpandDims(Op):
         return (grad_x,)
 
 
-def expand_dims(x: TensorLike, axis: int | tuple[int, ...]) -> Tensor:
+def expand_dims(x: TensorLike, axis: int | tuple[int, ...], **habits: NoReturn) -> Tensor:
     """x with new axes of length 1. `axis` says where they stand in the result: an int or a tuple of ints.
 
     >>> expand_dims(Tensor([1.0, 2.0, 3.0]), axis=-1).shape
     (3, 1)
     """
+    if habits:
+        refuse("expand_dims", habits)
     return ExpandDims(axis)(x)
 
 
