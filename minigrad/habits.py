@@ -1,5 +1,7 @@
 """What is written otherwise in PyTorch: the errors that name the spelling here. It imports nothing of the project."""
 
+import inspect
+
 ADVICE = {
     "numpy": "t.data is the NumPy array",
     "view": "write t.reshape(shape)",
@@ -50,9 +52,10 @@ KEYWORDS = {
 
 
 def refuse(function, words):
-    """Keywords that a function has not."""
+    """Keywords that a function has not; it names those that it has, which stand between its tensor and `**habits`."""
+    takes = " and ".join(list(inspect.signature(function).parameters)[1:-1])
     for word in words:
-        raise TypeError(f"{function}({word}=...): {KEYWORDS.get(word, 'it has no argument of this name')}")
+        raise TypeError(f"{function.__name__}({word}=...): {KEYWORDS.get(word, f'it takes {takes}')}")
 
 
 def check_axes_of_a_matrix(shape, axes):

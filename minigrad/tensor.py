@@ -108,7 +108,7 @@ class Tensor(Operators):
             RuntimeError: nothing was recorded that leads to this tensor.
         """
         if habits:
-            refuse("backward", habits)
+            refuse(Tensor.backward, habits)
         for step in backprop(self, first_gradient(self, grad), retain_grads):
             del step  # its arrays need not wait for the next rule to have run
 

@@ -58,7 +58,7 @@ def sum(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoRe
     array([4., 6.])
     """
     if habits:
-        refuse("sum", habits)
+        refuse(sum, habits)
     return Sum(axis, keepdims)(x)
 
 
@@ -82,7 +82,7 @@ def mean(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoR
     array([1.5, 3.5])
     """
     if habits:
-        refuse("mean", habits)
+        refuse(mean, habits)
     return Mean(axis, keepdims)(x)
 
 
@@ -114,7 +114,7 @@ def max(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoRe
     array([2., 4.])
     """
     if habits:
-        refuse("max", habits)
+        refuse(max, habits)
     return Max(axis, keepdims)(x)
 
 
@@ -132,7 +132,7 @@ def min(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoRe
     array([1., 3.])
     """
     if habits:
-        refuse("min", habits)
+        refuse(min, habits)
     return Min(axis, keepdims)(x)
 
 
@@ -167,7 +167,7 @@ def var(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 
     1.25
     """
     if habits:
-        refuse("var", habits)
+        refuse(var, habits)
     return Var(axis, keepdims, ddof)(x)
 
 
@@ -191,7 +191,7 @@ def std(x: TensorLike, axis: Axis = None, keepdims: bool = False, ddof: float = 
     1.0
     """
     if habits:
-        refuse("std", habits)
+        refuse(std, habits)
     return Std(axis, keepdims, ddof)(x)
 
 
@@ -215,7 +215,7 @@ def norm(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoR
     5.0
     """
     if habits:
-        refuse("norm", habits)
+        refuse(norm, habits)
     return Norm(axis, keepdims)(x)
 
 
@@ -262,7 +262,7 @@ def prod(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits: NoR
     array([3., 8.])
     """
     if habits:
-        refuse("prod", habits)
+        refuse(prod, habits)
     return Prod(axis, keepdims)(x)
 
 
@@ -297,5 +297,5 @@ def cumsum(x: TensorLike, axis: int | None = None, **habits: NoReturn) -> Tensor
     array([1., 3., 6.])
     """
     if habits:
-        refuse("cumsum", habits)
+        refuse(cumsum, habits)
     return Cumsum(axis)(x)

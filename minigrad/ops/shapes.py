@@ -71,7 +71,7 @@ def squeeze(x: TensorLike, axis: Axis = None, **habits: NoReturn) -> Tensor:
     (1, 3)
     """
     if habits:
-        refuse("squeeze", habits)
+        refuse(squeeze, habits)
     return Squeeze(axis)(x)
 
 
@@ -96,7 +96,7 @@ def expand_dims(x: TensorLike, axis: int | tuple[int, ...], **habits: NoReturn) 
     (3, 1)
     """
     if habits:
-        refuse("expand_dims", habits)
+        refuse(expand_dims, habits)
     return ExpandDims(axis)(x)
 
 
@@ -234,7 +234,7 @@ def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0
     [array([1., 2.]), array([3., 4.])]
     """
     if habits:
-        refuse("split", habits)
+        refuse(split, habits)
     shape = values_of(x).shape
     axis = np.lib.array_utils.normalize_axis_index(axis, len(shape), "split")
     length = shape[axis]
@@ -279,7 +279,7 @@ def concatenate(tensors: Iterable[TensorLike], axis: int | None = 0, **habits: N
     array([1., 2., 3.])
     """
     if habits:
-        refuse("concatenate", habits)
+        refuse(concatenate, habits)
     return Concatenate(axis)(*tensors)
 
 
@@ -305,5 +305,5 @@ def stack(tensors: Iterable[TensorLike], axis: int = 0, **habits: NoReturn) -> T
            [2., 4.]])
     """
     if habits:
-        refuse("stack", habits)
+        refuse(stack, habits)
     return Stack(axis)(*tensors)

@@ -42,7 +42,7 @@ def softmax(x: TensorLike, axis: Axis = -1, **habits: NoReturn) -> Tensor:
            [0.  , 0.  ]])
     """
     if habits:
-        refuse("softmax", habits)
+        refuse(softmax, habits)
     return Softmax(axis)(x)
 
 
@@ -70,7 +70,7 @@ def log_softmax(x: TensorLike, axis: Axis = -1, **habits: NoReturn) -> Tensor:
     array([-1000.,     0.])
     """
     if habits:
-        refuse("log_softmax", habits)
+        refuse(log_softmax, habits)
     return LogSoftmax(axis)(x)
 
 
@@ -94,7 +94,7 @@ def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False, **habits
     1000.693147...
     """
     if habits:
-        refuse("logsumexp", habits)
+        refuse(logsumexp, habits)
     return Logsumexp(axis, keepdims)(x)
 
 

@@ -9,12 +9,8 @@ import minigrad
 from blocks import Linear, TransformerBlock
 from minigrad import Tensor
 
-ALONG_AN_AXIS = [
-    name
-    for name in minigrad.__all__
-    if inspect.isfunction(function := getattr(minigrad, name))
-    and inspect.signature(function).parameters.get("axis", inspect.Parameter.empty) is not inspect.Parameter.empty
-]
+FUNCTIONS = {name: getattr(minigrad, name) for name in minigrad.__all__ if inspect.isfunction(getattr(minigrad, name))}
+ALONG_AN_AXIS = [name for name, function in FUNCTIONS.items() if "axis" in inspect.signature(function).parameters]
 
 
 @pytest.fixture
@@ -34,7 +30,7 @@ def t():
         (
             lambda t: t.sum().backward(graph=True),
             TypeError,
-            r"graph=\.\.\.\): it has no argument of this name",
+            r"graph=\.\.\.\): it takes grad and retain_grads",
         ),
         (lambda t: t.transpose(-2, -1), ValueError, r"nothing would change; swapaxes\(-2, -1\)"),
         (lambda t: t.transpose(0, 1), ValueError, r"nothing would change; swapaxes\(0, 1\)"),
@@ -58,7 +54,7 @@ def test_dim_is_called_axis(name, t):
 
 def test_other_names_that_numpy_spells_otherwise(t):
     assert len(ALONG_AN_AXIS) > 15
-    for word, ours in (("keepdim", "keepdims"), ("unbiased", "ddof=1"), ("correction", "ddof"), ("ax", "no argument")):
+    for word, ours in (("keepdim", "keepdims"), ("unbiased", "ddof=1"), ("correction", "ddof"), ("ax", "it takes axis and keepdims and ddof")):
         with pytest.raises(TypeError, match=rf"var\({word}=\.\.\.\): .*{ours}"):
             t.var(**{word: 1})
 
