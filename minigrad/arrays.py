@@ -29,8 +29,8 @@ def sum_to_shape(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     array([[15.],
            [15.]])
     """
-    added = grad.ndim - len(shape)
-    stretched = [added + i for i, (n, m) in enumerate(zip(shape, grad.shape[added:], strict=False)) if n != m]
-    if added < 0 or any(shape[axis - added] != 1 for axis in stretched):
+    axes = range(-len(shape), 0)  # counted from the end they are the same in both
+    if grad.ndim < len(shape) or any(shape[axis] not in (1, grad.shape[axis]) for axis in axes):
         raise ValueError(f"it has shape {grad.shape}, but its input has {shape}, which does not broadcast to that")
-    return summed(grad, (*range(added), *stretched)).reshape(shape)
+    stretched = (axis for axis in axes if shape[axis] != grad.shape[axis])
+    return summed(grad, (*range(grad.ndim - len(shape)), *stretched)).reshape(shape)

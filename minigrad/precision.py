@@ -37,18 +37,23 @@ def summed(x, axis=None, keepdims=False, parts=None):
 
     Integers and booleans sum to a 64-bit integer, as in NumPy, and have a float64 mean.
     """
-    is_short = x.dtype.kind == "f" and x.dtype.itemsize <= 4
-    total = np.add.reduce(x, axis=axis, dtype=np.float64 if is_short else None, keepdims=keepdims)
+    wide = sum_type(x)
+    total = np.add.reduce(x, axis=axis, dtype=wide, keepdims=keepdims)
     if parts is not None:
         total = total / parts
-    return total.astype(x.dtype) if is_short else total
+    return total.astype(x.dtype) if wide else total
 
 
 def running_sum(x, axis=None):
     """np.cumsum, added up as `summed` does."""
-    if x.dtype.kind != "f" or x.dtype.itemsize > 4:
-        return np.cumsum(x, axis=axis)
-    return np.cumsum(x, axis=axis, dtype=np.float64).astype(x.dtype)
+    wide = sum_type(x)
+    total = np.cumsum(x, axis=axis, dtype=wide)
+    return total.astype(x.dtype) if wide else total
+
+
+def sum_type(x):
+    """The type to add up x in: float64 for shorter floating types; None, NumPy's own choice, for all others."""
+    return np.float64 if x.dtype.kind == "f" and x.dtype.itemsize <= 4 else None
 
 
 def mean(x, axis=None, keepdims=False):

@@ -63,11 +63,11 @@ def small(views):
 
 def read_all(text):
     """The JSON objects that stand one after the other in a text."""
-    decoder, found, place = json.JSONDecoder(), [], BLANKS.match(text).end()
+    text = text.rstrip()
+    decoder, found, place = json.JSONDecoder(), [], 0
     while place < len(text):
-        value, place = decoder.raw_decode(text, place)
+        value, place = decoder.raw_decode(text, BLANKS.match(text, place).end())
         found.append(value)
-        place = BLANKS.match(text, place).end()
     return found
 
 
