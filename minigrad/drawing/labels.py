@@ -57,8 +57,10 @@ def number_text(value):
 def argument_text(value):
     """An argument of an op, short: arrays by shape, slices as they are written, floats with six digits.
 
-    >>> argument_text(np.zeros((3, 4))), argument_text(slice(1, None)), argument_text(float(np.float32(1e-5)))
-    ('float64[3, 4]', '1:', '1e-05')
+    >>> argument_text(np.zeros((3, 4))), argument_text(slice(1, None)), argument_text(0.123456789)
+    ('float64[3, 4]', '1:', '0.123457')
+    >>> argument_text(np.float32(1e-5)), argument_text(float(np.float32(1e-5)))
+    ('1e-05', '1e-05')
     """
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{list(value.shape)}"

@@ -47,7 +47,7 @@ def test_the_error_names_our_spelling(t, habit, kind, ours):
 
 @pytest.mark.parametrize("name", ALONG_AN_AXIS)
 def test_dim_is_called_axis(name, t):
-    arguments = {"stack": ([t, t],), "concatenate": ([t, t],), "split": (t, 2)}.get(name, (t,))
+    arguments = {"stack": ([t, t],), "concatenate": ([t, t],), "split": (t, 2), "expand_dims": (t, 0)}.get(name, (t,))
     with pytest.raises(TypeError, match=rf"{name}\(.*axis"):
         getattr(minigrad, name)(*arguments, dim=0)
 
