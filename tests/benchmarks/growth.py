@@ -71,3 +71,7 @@ def stack_pass(n_blocks, n_tokens, d_model=32):
         (stack(x) * x.data).sum().backward(retain_grads=False)
 
     return run
+
+
+if __name__ == "__main__":
+    main()

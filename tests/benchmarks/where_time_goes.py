@@ -54,3 +54,7 @@ def parts(size):
         "delivery": delivery,
         "order": lambda: topological_order(loss),
     }
+
+
+if __name__ == "__main__":
+    main()
